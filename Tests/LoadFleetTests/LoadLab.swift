@@ -19,8 +19,7 @@ final class LoadLab: Sendable {
         try #require(made.exitCode == 0, "\(made.output)")
     }
 
-    /// Limits that are as long as the clients' patience, because a sanitized test process may pause for longer than a
-    /// phone.
+    /// Limits as long as ``patience``, because a test process under a sanitizer may pause for longer than a phone does.
     private static let limits = [
         "REMOTE_PIN_LIMITS_HANDSHAKE": "60s", "REMOTE_PIN_LIMITS_FRAME": "60s",
         "REMOTE_PIN_LIMITS_IDLE_WITHOUT_SESSION": "60s",

@@ -179,14 +179,14 @@ struct SecretKeysTests {
     }
 
     @Test(
-        "libcrypto signs with the key of the private scalar, also of a small one, and each signature differs",
+        "libcrypto signs with the key for a private scalar, even a small one, and no two signatures are equal",
         arguments: [[UInt8](200..<248), [UInt8](repeating: 0, count: 46) + [7, 1]]
     )
     func signer(wide: [UInt8]) throws {
         let wide = SecretBytes(copying: wide)
         let signer = P256Signer(scalar: wide.p256PrivateScalar())
         let (message, publicKey) = ([UInt8]("signed".utf8), wide.p256SigningKey().publicKey)
-        // Enough of them that numbers with leading zeros occur in signatures, too.
+        // There are enough signatures that some contain numbers with leading zeros.
         let signatures = try (0..<600).map { _ in try #require(signer.signature(of: message)) }
         for signature in signatures {
             let decoded = try P256.Signing.ECDSASignature(rawRepresentation: signature)

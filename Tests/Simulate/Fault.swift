@@ -32,7 +32,8 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
         case failover(after: Int64)
         /// This many microseconds after the next request, the database's primary restarts.
         case databaseRestart(after: Int64)
-        /// The same, and the standby also lacks at least this many commits that were confirmed.
+        /// This many microseconds after the next request, an older standby becomes the primary, which lacks at least
+        /// this many confirmed commits.
         case lossyFailover(after: Int64, commits: Int)
         /// From the next request on, commits do not reach the standby; their wait may be cancelled.
         case standbyAway(seconds: Int, cancelsWaits: Bool)
@@ -50,7 +51,7 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
         case theft(phone: Int, hasPhone: Bool)
     }
 
-    /// The reason for which the server that has a request answers late, or cannot learn of a revocation.
+    /// The reason why the server that got the request answers late, or cannot learn of a revocation.
     enum Hindrance: Hashable, Sendable {
         /// Its vault takes up to two seconds for each call.
         case slowVault
@@ -133,7 +134,7 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
 
     /// Draws revocations through one server while the other one answers the wallet.
     ///
-    /// A lease lasts six seconds, and its holder releases for four of them.
+    /// A lease lasts six seconds, and its holder releases shares for only four of them.
     static func drawRevocations(near times: [Int64], using generator: inout SeededGenerator) -> [Fault] {
         (0..<Int.random(in: 0...4, using: &generator)).map { _ in
             func number(_ range: ClosedRange<Int>) -> Int { .random(in: range, using: &generator) }

@@ -35,7 +35,7 @@ final class Link: @unchecked Sendable {
     private let server: End
     private let network: Network
     private var isCut = false
-    /// The client's machine takes no bytes at present.
+    /// Whether the client's machine takes no bytes at present.
     private var keepsAnswers = false
 
     init(number: Int, client: SimulatedProcess, server: SimulatedProcess, network: Network) {

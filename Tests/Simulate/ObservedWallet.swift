@@ -37,7 +37,9 @@ final class ObservedWallet {
     private var wrong: Set<AttemptID> = []
     /// The restores since then; nil after one whose rule promises less.
     private var restores: Int? = 0
-    /// The answers from a database that lacks commits, which an epoch charges only once.
+    /// The number of answers from a database that lacks commits.
+    ///
+    /// An epoch charges only once for all of them.
     var answersInLoss = 0
     /// The number of answers when the permanent block was told.
     private var blockedAfter: Int?

@@ -302,7 +302,7 @@ final class Phone: @unchecked Sendable {
 
     /// Revokes the wallet that the app had when it was last open.
     ///
-    /// - Parameter server: The server that gets the request, if it has no deletion code; nil for any.
+    /// - Parameter server: The server that gets a request of the portal or of an operator; nil for any server.
     func revoke(_ way: Plan.Revocation, through server: (any ServerMachine)? = nil) {
         guard let id = self.walletID, let code = self.run.observer.deletionCode(of: id) else { return }
         self.run.observer.note(self.name, "the owner wants the wallet revoked: \(way)")

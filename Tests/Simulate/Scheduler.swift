@@ -148,7 +148,7 @@ internal import Glibc
         return true
     }
 
-    /// Lets the jobs of a frozen process become ready at the end of its time.
+    /// Postpones the ready jobs of a frozen process until it is no longer frozen.
     func postpone(_ process: SimulatedProcess) {
         for (job, _) in self.ready.filter({ $0.process === process }) {
             self.schedule(after: process.frozenUntil - self.now, in: process) { self.ready.append((job, process)) }

@@ -77,7 +77,7 @@ extension ServerMachine {
                 willOpenShare: {
                     guard let freeze = self.freezeAtShare.take() else { return }
                     freeze()
-                    // The present job ends here, so that the share is opened afterwards.
+                    // The current job ends here, so that the share is opened after the freeze.
                     await self.scheduler.wait(1)
                 }
             ),
@@ -90,7 +90,7 @@ extension ServerMachine {
         return parts
     }
 
-    /// One call in four takes a while, and every call of a slow vault.
+    /// Delays one call in four, or every call while the vault is slow.
     private func waitForVault() async {
         if self.scheduler.now < self.vaultIsSlowUntil {
             return await self.scheduler.wait(.random(in: 100_000...2_000_000, using: &self.generator))

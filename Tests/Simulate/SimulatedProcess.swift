@@ -12,7 +12,7 @@ final class SimulatedProcess: @unchecked Sendable {
     let loop = EmbeddedEventLoop()
     unowned let scheduler: Scheduler
     private(set) var isAlive = true
-    /// The time until which nothing of the process runs, as if its machine were suspended.
+    /// The time until which none of the process's code runs, as if its machine were suspended.
     private(set) var frozenUntil: Int64 = 0
     /// The connections with an end in this process.
     private(set) var links: [Link] = []

@@ -31,7 +31,7 @@ extension Simulation {
             link.keepAnswers()
             self.scheduler.schedule(after: duration, in: self.world) { link.releaseAnswers() }
             guard isCut else { return }
-            // The answer reaches the machine's buffer before that.
+            // By then the answer is in the machine's buffer.
             self.scheduler.schedule(after: 300_000, in: self.world) { self.database?.cut(number, seconds: seconds) }
         }
     }

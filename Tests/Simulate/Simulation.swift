@@ -39,7 +39,7 @@ final class Simulation: @unchecked Sendable {
     /// The server with SQLite; nil if there are servers with PostgreSQL.
     private(set) var embedded: SimulatedServer?
     private(set) var database: SimulatedDatabase?
-    /// The operator works on a database that lacks commits: no server is started.
+    /// Whether the operator is working on a database that lacks commits, so that no server is started.
     var isOpeningEpoch = false
     var operatorGenerator: SeededGenerator
     private(set) var phones: [Phone] = []

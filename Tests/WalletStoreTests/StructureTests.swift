@@ -40,7 +40,7 @@ struct StructureTests {
         await store.close()
         var bytes = try DurableFile.read(file, atMost: 1 << 24)
         #expect(await StoreFile.findings(in: file) == [])
-        // Pages of this kind with more than five cells (SQLite's file format, 1.6) are the wallets' or their index's.
+        // Pages of this kind with more than five cells (SQLite's file format, 1.6) belong to wallets or their index.
         let all = stride(from: pageSize, to: bytes.count, by: pageSize)
         let pages = all.filter { bytes[$0] == kind && bytes[$0 + 4] > 5 }
         let (first, last) = (try #require(pages.first), try #require(pages.last))
@@ -53,7 +53,7 @@ struct StructureTests {
     }
 }
 
-/// The first bytes of leaf pages: of an index, and of a table.
+/// The first byte of a leaf page of an index, and that of a leaf page of a table.
 private let (indexPage, tablePage): (UInt8, UInt8) = (0x0A, 0x0D)
 
 extension SQLiteWalletStore {

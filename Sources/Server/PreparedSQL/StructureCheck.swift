@@ -9,8 +9,9 @@ package enum StructureCheck {
 
     /// Reads the whole file and returns SQLite's findings, empty if the file is sound.
     ///
-    /// The findings include rows that their index does not lead to, which `PRAGMA quick_check` does not search for.
-    /// This takes up to twice as long as reading the file, and blocks the calling thread.
+    /// The findings include rows that cannot be found by their index, which `PRAGMA quick_check` does not look for.
+    /// This takes up to three times as long as reading the file, or longer if the file does not fit into memory, and
+    /// blocks the calling thread.
     package static func findings(in path: String) -> [String] {
         var database: OpaquePointer?
         defer { unsafe sqlite3_close(database) }

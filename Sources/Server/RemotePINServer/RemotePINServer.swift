@@ -100,7 +100,7 @@ package final class RemotePINServer: Sendable {
 
     /// Serves a connection from its first call to its last.
     ///
-    /// The task of an idle connection keeps the memory for the variables of this function, so it has few of them.
+    /// This function has few variables, because the task of an idle connection keeps the memory for them.
     package func serve(_ connection: ServerConnection) async {
         let conversation = self.conversation(on: connection)
         await conversation.open()

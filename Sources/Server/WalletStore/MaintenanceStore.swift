@@ -166,7 +166,8 @@ package protocol MaintenanceStore: Sendable {
 
     /// Checks the attempt records of up to `most` wallets, starting after place `after` or with the first one.
     ///
-    /// Throws ``StoreError/corrupt`` if the store may hide wallets: its rows are out of order or missing in an index.
+    /// The SQLite store throws ``StoreError/corrupt`` if it may hide wallets, because its rows are out of order or an
+    /// index does not lead to one of them.
     func checkRecords(after: UInt64?, most: Int) async throws(StoreError) -> RecordCheck
 }
 

@@ -81,7 +81,7 @@ static inline int COpenSSL_set_mac_key(EVP_MAC_CTX *mac, const void *key, size_t
     return EVP_MAC_CTX_set_params(mac, parameters);
 }
 
-// Returns the P-256 key with this private scalar of 32 bytes, big-endian; NULL without memory. It has no public half.
+// Returns the P-256 key, without its public half, for a 32-byte big-endian private scalar, or NULL if out of memory.
 static inline EVP_PKEY *COpenSSL_new_P256_key(const unsigned char *scalar) {
     EVP_PKEY *key = NULL;
     unsigned char native[32];

@@ -14,7 +14,7 @@ internal import COpenSSL
     /// Threads may share it, since each signature has a context to itself.
     nonisolated(unsafe) private let key: OpaquePointer
 
-    /// - Precondition: The scalar has 32 bytes, as a big-endian number from 1 to q − 1.
+    /// - Precondition: The scalar is a big-endian number of 32 bytes, from 1 to q − 1.
     package init(scalar: borrowing SecretBytes) {
         precondition(scalar.count == Self.scalarByteCount, "a P-256 private key has 32 bytes")
         let key = unsafe scalar.withPointer { bytes in
@@ -26,7 +26,8 @@ internal import COpenSSL
 
     deinit { unsafe EVP_PKEY_free(self.key) }
 
-    /// Returns the signature r ‖ s of 64 bytes, or nil if libcrypto fails, as it does without memory or random numbers.
+    /// Returns the 64-byte signature r ‖ s, or nil if libcrypto fails, for example because it runs out of memory or
+    /// cannot get random numbers.
     package func signature(of message: [UInt8]) -> [UInt8]? {
         let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, self.key, nil)
         defer { unsafe EVP_PKEY_CTX_free(context) }

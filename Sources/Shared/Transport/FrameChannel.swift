@@ -249,7 +249,7 @@ extension FrameChannel {
         /// The number of queued bytes at which we stop reading.
         static let longestWait = 2 * Frame.longestOrdinaryByteCount
 
-        /// Empty on an idle connection, so it starts with the smallest capacity.
+        /// The queued frames, of which an idle connection has none, so the buffer starts with the smallest capacity.
         var frames = CircularBuffer<[UInt8]>(initialCapacity: 1)
         var waitingByteCount = 0
         /// Whether reading has stopped because the queue is full.

@@ -94,7 +94,7 @@ final class LiveServer: Sendable {
         return "10.\(number >> 16 & 255).\(number >> 8 & 255).\(number & 255)"
     }
 
-    /// Closes the files, and starts another server in their place.
+    /// Closes the files, and starts another server in the same folder.
     func replaced() -> LiveServer {
         let (audit, store) = (self.audit, self.store)
         self.queue.value {

@@ -53,10 +53,10 @@ struct DatabaseTables {
     var revocations: [Int64: PostgreSQLValue] = [:]
     /// The rows of `epochs`, in order.
     var epochs: [[PostgreSQLValue]] = []
-    /// By server and epoch: the numbers of both lanes, and the total.
+    /// The commits that epochs took into account, by server and epoch: the numbers of both lanes, and the total.
     var accounted: [String: (server: String, epoch: Int64, numbers: [Int64])] = [:]
 
-    /// The commits that servers have counted.
+    /// The number of commits that servers have counted.
     var countedCommits: Int64 { self.commitNumbers.values.reduce(0, +) }
 
     /// The columns of both rows of a wallet, as a store reads them.

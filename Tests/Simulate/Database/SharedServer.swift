@@ -94,7 +94,9 @@ final class SharedServer: ServerMachine, @unchecked Sendable {
         }
     }
 
-    /// Records the start as the server's program does: a failure prevents nothing.
+    /// Records the start.
+    ///
+    /// As in the server's program, the server serves even if this fails.
     private func recordStart(in audit: AuditLog, of store: PostgreSQLWalletStore) async {
         do {
             let servers = try? await store.servers().map(\.name)
@@ -105,7 +107,7 @@ final class SharedServer: ServerMachine, @unchecked Sendable {
         }
     }
 
-    /// - Parameter writing: Runs the writes of the count.
+    /// - Parameter writing: Runs the work that writes the vault's ``SealCount`` to its file.
     func openVault(writing: @escaping BlockingWork) throws -> KeyFileVault {
         let count = SealCount(path: "\(self.folder)/vault.key.count", onDisk: writing)
         return try KeyFileVault("\(self.folder)/vault.key", count: count)

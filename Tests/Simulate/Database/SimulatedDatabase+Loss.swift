@@ -2,14 +2,16 @@ internal import PostgreSQLClient
 
 /// The loss of confirmed commits, and the operator's program that opens an epoch.
 extension SimulatedDatabase {
-    /// The time in which the servers must notice a loss, in microseconds: the one that made the commits may be down.
+    /// The time within which a server must notice a loss, in microseconds.
+    ///
+    /// It allows for the server that made the commits being down.
     private static let noticeLimit: Int64 = 90_000_000
 
-    /// An older standby becomes the primary: it lacks about this many commits that were confirmed.
+    /// An older standby becomes the primary, without at least this many of the confirmed commits.
     func failOverLosing(_ count: Int) {
         let leases = self.standby.leases.mapValues(\.instance)
         let older = self.history.last {
-            // The promises about leases need a standby that has all of them.
+            // The promises about leases hold only if the standby has all leases.
             $0.tables.leases.mapValues(\.instance) == leases
                 && $0.tables.countedCommits <= self.standby.countedCommits - Int64(count)
         }
@@ -36,7 +38,7 @@ extension SimulatedDatabase {
         return answer
     }
 
-    /// Lets the standby catch up; returns the time of the state that the last loss has left.
+    /// Lets the standby catch up; returns the time of the state to which the last loss reverted the database.
     func settle() -> Int64 {
         self.standbyAwayUntil = 0
         for commit in self.log where !commit.isVisible { self.apply(commit.transaction) }

@@ -42,9 +42,9 @@ final class SimulatedDatabase: @unchecked Sendable {
     /// Earlier states of the standby, and their times.
     var history: [(tables: DatabaseTables, time: Int64)] = []
     private static let longestHistory = 60
-    /// The time of the state that the last loss of confirmed commits has left.
+    /// The time of the state to which the last loss of confirmed commits reverted the database.
     var lossTime: Int64?
-    /// A statement of an operator's program runs, outside the simulated time.
+    /// Whether a statement of an operator's program is running, outside the simulated time.
     var isOutside = false
 
     /// The times until which faults last, in microseconds.

@@ -30,7 +30,7 @@ struct LeaseClockTests {
     }
 
     @Test(
-        "servers that start together do not keep the time of a wrong clock, which only ended leases have",
+        "servers that start together do not keep the time of a wrong clock that only ended leases have",
         .timeLimit(.minutes(2))
     )
     func startTogether() async throws {
@@ -39,7 +39,7 @@ struct LeaseClockTests {
         let starting = ["a", "b"].map { name in
             Task { [servers = self.servers] in try await servers.server(name) }
         }
-        // Both have renewed at the wrong time before it ends.
+        // Both servers renew their leases, and get the wrong time, before the lease of z ends.
         let haveRenewed = await eventually { [place = self.servers.place] in
             let renewed = "select count(*) from leases where renewals > 1 and server in ('a', 'b')"
             return (try? place.connect().run(renewed).number(0, 0)) == 2
@@ -59,7 +59,7 @@ struct LeaseClockTests {
         // As if the database's clock were set back.
         self.servers.uptime.advance(by: .seconds(3600))
         #expect(await self.servers.refuse(for: "synchronize the clocks"))
-        #expect(!lease.isHeld, "given up, which does not wait for its end")
+        #expect(!lease.isHeld, "the lease is given up before it expires")
         #expect(await eventually { settled.isEverything })
         #expect(lease.clockDifference < .seconds(-3500))
         // As if the clock were right again.

@@ -157,8 +157,8 @@ final class StoreSession {
     ///
     /// Threat: a commit that waits for a standby succeeds without a warning if the standby's name is removed from the
     /// settings, as Patroni does once no standby is left. Its session sees the new settings from the next statement on.
-    /// The tables need no second look: one that became unlogged since then was rewritten with this commit's changes,
-    /// and the next batch notices it.
+    /// The tables need no second check: a table that has become unlogged in the meantime keeps this commit until the
+    /// database crashes, and the next batch notices that it is unlogged.
     func checkAfterCommit() throws(PostgreSQLFailure) {
         guard self.parts.durability == .replicated else { return }
         do {

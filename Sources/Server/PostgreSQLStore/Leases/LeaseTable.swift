@@ -104,9 +104,9 @@ struct LeaseTable {
     ///   - isNews: Whether to notify the servers that wait for it.
     ///   - takesMaintenance: Whether to take the task of maintenance if no server has it.
     ///   - time: This server's time, or nil if it has none yet. The renewal then returns the database's time, or the
-    ///     time of the newest lease if that is later: after a failover, the new primary's clock may be behind. The row
-    ///     gets the database's time in any case. Otherwise, servers that start together would pass the time of a wrong
-    ///     clock on to each other without end.
+    ///     time of the newest lease if that is later: after a failover, the new primary's clock may be behind. Even
+    ///     then, the row gets the database's time. Otherwise, servers that start together would keep passing the time
+    ///     of a wrong clock on to each other.
     func renew(
         acknowledging number: Int64,
         isNews: Bool,

@@ -23,7 +23,7 @@ struct DurabilitySettings: Hashable {
             """
     )
 
-    /// The same expression without a look at the tables, whose part of the text says that they are logged.
+    /// A variant of ``expression`` that does not look at the tables, and always reports them as logged.
     static let expressionWithoutTables = Self.expression(persistence: "'ppp'")
 
     private static func expression(persistence: String) -> String {

@@ -72,8 +72,9 @@ extension StoreConnection {
 
     /// Checks the records of the next `most` wallets after `place`.
     ///
-    /// Throws ``StoreError/corrupt`` if the rows are out of order, or if the index does not lead to one of them. Both
-    /// happen if the disk swaps two sound pages: a wallet seems to be unknown, or a walk over all wallets never ends.
+    /// Throws ``StoreError/corrupt`` if the rows are out of order, or if one of them cannot be found through the index.
+    /// Either can happen if the disk swaps two sound pages. A wallet then seems to be unknown, or a walk over all
+    /// wallets never ends.
     func checkRecords(after place: UInt64?, most: Int) throws -> RecordCheck {
         let first = place.map { Int64(bitPattern: $0) } ?? .min
         let rows = try Row.fetchAll(
