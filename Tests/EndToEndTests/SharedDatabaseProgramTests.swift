@@ -154,7 +154,7 @@ struct SharedDatabaseProgramTests {
         try await self.database.run(
             """
             insert into remote_pin.leases (server, instance, program, schema_version, vault_keys, lasts_ms, renewed_at)
-            values ('z', 'killed', '', 4, '', 60000, 0)
+            values ('z', 'killed', '', 4, '', 60000, (extract(epoch from clock_timestamp()) * 1000)::bigint)
             """
         )
         let run = try await self.program("serve")

@@ -81,13 +81,14 @@ struct DatabaseTables {
     var leaseRows: [[PostgreSQLValue]] {
         let first = self.factColumns + [.number(self.revocationCount ?? 0)]
         guard self.facts != nil, !self.leases.isEmpty else {
-            return self.facts.map { _ in [first + Array(repeating: .null, count: 11)] } ?? []
+            return self.facts.map { _ in [first + Array(repeating: .null, count: 12)] } ?? []
         }
         return self.leases.sorted { $0.key < $1.key }.map { server, lease in
             first + [
                 .text(server), .text(lease.instance), .text(lease.program), .number(lease.schemaVersion),
                 .text(lease.vaultKeys), .number(lease.lasts), .number(lease.renewals), .number(lease.acknowledged),
                 .number(lease.connections), .number(lease.sessions), .flag(lease.maintains),
+                .number(lease.renewedAt),
             ]
         }
     }

@@ -29,6 +29,17 @@ struct LeaseClockTests {
         #expect(now < 3_000_000_000_000, "that lease has ended")
     }
 
+    @Test("a server does not start while the database's clock is ahead of the time of a server that serves")
+    func startAhead() async throws {
+        try self.servers.place.addLease(ofKilled: "z", by: self.connection)
+        // As if the lease had been renewed right now, by the time of its server.
+        try self.connection.run("update leases set renewed_at = renewed_at - 3600000")
+        let starting = Task { [servers = self.servers] in try await servers.server("a") }
+        #expect(await self.servers.refuse(for: "lease ended"))
+        self.servers.elapsed.advance(by: .seconds(7))
+        #expect(try self.servers.lease(of: try await starting.value).isHeld, "that lease has ended")
+    }
+
     @Test(
         "servers that start together do not keep the time of a wrong clock that only ended leases have",
         .timeLimit(.minutes(2))
@@ -77,9 +88,13 @@ struct LeaseClockTests {
         }
         #expect(set(1_000, newest: 3_001, at: 10) == .step(.milliseconds(-2_001)))
         #expect(clock.known == nil)
+        let overdue = Duration.milliseconds(2_001)
+        #expect(clock.set(1_000, newest: 1_000, overdue: overdue, between: .zero, and: .zero) == .ahead(overdue))
+        #expect(clock.known == nil)
         #expect(set(1_000, newest: 2_500, at: 10) == nil)
         #expect(clock.now().milliseconds == 2_500, "the newest lease's")
         #expect(set(1_000, at: 10) == nil)
+        #expect(clock.set(1_000, newest: 0, overdue: overdue, between: .seconds(10), and: .seconds(10)) == nil)
         #expect(clock.now().milliseconds == 2_500)
         elapsed.withLock { $0 += .seconds(5) }
         #expect(clock.now().milliseconds == 6_000)

@@ -99,7 +99,7 @@ struct PostgreSQLPlace: Sendable {
         try connection.run(
             """
             insert into leases (server, instance, program, schema_version, vault_keys, lasts_ms, renewed_at)
-            values ($1, 'killed', '', 2, '', $2, 0)
+            values ($1, 'killed', '', 2, '', $2, (extract(epoch from clock_timestamp()) * 1000)::bigint)
             """,
             [.text(server), .number(Int64(duration / .milliseconds(1)))]
         )

@@ -21,6 +21,8 @@ final class LeaseClock: WallClock {
         case uncertain(Duration)
         /// The clock differs from the expected time.
         case step(Duration)
+        /// At the first reading, the clock is past the end of another server's lease, which is still in the table.
+        case ahead(Duration)
     }
 
     private struct State {
@@ -55,8 +57,16 @@ final class LeaseClock: WallClock {
     ///
     /// Returns the reason if the reading is rejected, otherwise nil.
     ///
-    /// - Parameter newest: The time of the newest lease, to which the first reading sets the time.
-    func set(_ clock: Int64, newest: Int64, between start: Duration, and end: Duration) -> Doubt? {
+    /// - Parameters:
+    ///   - newest: The time of the newest lease, to which the first reading sets the time.
+    ///   - overdue: The time by which the clock is past the end of another server's lease, or nil if it is past none.
+    func set(
+        _ clock: Int64,
+        newest: Int64,
+        overdue: Duration? = nil,
+        between start: Duration,
+        and end: Duration
+    ) -> Doubt? {
         guard end - start <= Self.tolerance else { return .uncertain(end - start) }
         let middle = start + (end - start) / 2
         return self.state.withLock { state in
@@ -65,6 +75,9 @@ final class LeaseClock: WallClock {
             guard (Duration.zero - Self.largestStep...Self.largestStep).contains(state.difference) else {
                 return .step(state.difference)
             }
+            // Invariant (G3): servers that serve have an earlier time, so the blocks that they tell wallets must not
+            // end here. If no server serves, the lease ends soon.
+            if expected == nil, let overdue, overdue > Self.largestStep { return .ahead(overdue) }
             (state.time, state.since) = (expected == nil ? newest : clock, middle)
             return nil
         }
@@ -88,6 +101,9 @@ extension LeaseClock.Doubt: CustomStringConvertible {
         case .step(let difference):
             "the database's clock differs by \(difference) from the time that has passed here; synchronize the clocks "
                 + "of its machines with NTP, and restart this server if they are right"
+        case .ahead(let difference):
+            "another server's lease ended \(difference) ago by the database's clock. If that server runs, synchronize "
+                + "the clocks of the database's machines with NTP; otherwise its lease is removed within its time"
         }
     }
 }

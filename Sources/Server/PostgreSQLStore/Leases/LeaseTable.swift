@@ -20,6 +20,8 @@ struct LeaseTable {
         let renewals: Int64
         /// The number up to which the server has settled the revocations.
         var acknowledged: Int64
+        /// The server's time at the last renewal, in milliseconds since 1970.
+        let renewedAt: Int64
     }
 
     /// The table at one moment.
@@ -39,6 +41,13 @@ struct LeaseTable {
         let tookMaintenance: Bool
         /// The table right after the renewal.
         let view: View
+
+        /// The time by which the database's clock is past the end of another server's lease, or nil if it is past none.
+        func overdue(for instance: String) -> Duration? {
+            let others = self.view.rows.filter { $0.server.instance != instance }
+            let times = others.map { .milliseconds(self.clock - $0.renewedAt) - $0.lasts }
+            return times.max().flatMap { $0 > .zero ? $0 : nil }
+        }
     }
 
     /// Connects, and is notified from now on.
@@ -62,12 +71,13 @@ struct LeaseTable {
     /// The columns of ``view(_:)``; if no server has a lease, there is one row, with the facts.
     static let columns = """
         \(StoreSession.factColumns), coalesce((select number from revocation_count), 0), server, instance, program,
-            leases.schema_version, vault_keys, lasts_ms, renewals, acknowledged, connections, sessions, maintains
+            leases.schema_version, vault_keys, lasts_ms, renewals, acknowledged, connections, sessions, maintains,
+            renewed_at
         """
     static let tables = "facts left join leases on true order by server"
     private static let newestColumn = 6
     fileprivate static let firstRowColumn = 7
-    private static let columnCount = 18
+    private static let columnCount = 19
 
     /// The lock for taking a lease (shared) and for recording a new version of the vault's keys (exclusive).
     ///
@@ -214,7 +224,7 @@ extension LeaseTable.Row {
             let keys = rows.text(at, first + 4), let lasts = rows.number(at, first + 5),
             let renewals = rows.number(at, first + 6), let acknowledged = rows.number(at, first + 7),
             let connections = rows.number(at, first + 8), let sessions = rows.number(at, first + 9),
-            let maintains = rows.flag(at, first + 10)
+            let maintains = rows.flag(at, first + 10), let renewedAt = rows.number(at, first + 11)
         else { throw .corrupt }
         self.server = LeasedServer(
             name: name,
@@ -229,5 +239,6 @@ extension LeaseTable.Row {
         self.lasts = .milliseconds(lasts)
         self.renewals = renewals
         self.acknowledged = acknowledged
+        self.renewedAt = renewedAt
     }
 }

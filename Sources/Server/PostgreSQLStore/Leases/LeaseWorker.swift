@@ -120,7 +120,14 @@ final class LeaseWorker {
         self.nextRenewal = next
         self.acknowledged = self.settled
         if renewal.tookMaintenance { self.keeper.maintains.store(true, ordering: .relaxed) }
-        if let doubt = self.keeper.leaseClock.set(renewal.clock, newest: renewal.time, between: began, and: ended) {
+        let doubt = self.keeper.leaseClock.set(
+            renewal.clock,
+            newest: renewal.time,
+            overdue: renewal.overdue(for: self.keeper.instance),
+            between: began,
+            and: ended
+        )
+        if let doubt {
             // If the time is uncertain, the renewal does not count.
             if case .step = doubt { self.keeper.giveUp() }
             self.parts.onRefusal("the lease was not renewed: \(doubt)")
