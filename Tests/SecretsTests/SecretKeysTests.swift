@@ -177,22 +177,4 @@ struct SecretKeysTests {
         let scalar = wide.p256PrivateScalar().exposedBytes()
         #expect(Array(key.rawRepresentation) == scalar)
     }
-
-    @Test(
-        "libcrypto signs with the key for a private scalar, even a small one, and no two signatures are equal",
-        arguments: [[UInt8](200..<248), [UInt8](repeating: 0, count: 46) + [7, 1]]
-    )
-    func signer(wide: [UInt8]) throws {
-        let wide = SecretBytes(copying: wide)
-        let signer = P256Signer(scalar: wide.p256PrivateScalar())
-        let (message, publicKey) = ([UInt8]("signed".utf8), wide.p256SigningKey().publicKey)
-        // There are enough signatures that some contain numbers with leading zeros.
-        let signatures = try (0..<600).map { _ in try #require(signer.signature(of: message)) }
-        for signature in signatures {
-            let decoded = try P256.Signing.ECDSASignature(rawRepresentation: signature)
-            #expect(publicKey.isValidSignature(decoded, for: message))
-            #expect(!publicKey.isValidSignature(decoded, for: message + [0]))
-        }
-        #expect(Set(signatures).count == signatures.count)
-    }
 }

@@ -81,28 +81,6 @@ static inline int COpenSSL_set_mac_key(EVP_MAC_CTX *mac, const void *key, size_t
     return EVP_MAC_CTX_set_params(mac, parameters);
 }
 
-// Returns the P-256 key, without its public half, for a 32-byte big-endian private scalar, or NULL if out of memory.
-static inline EVP_PKEY *COpenSSL_new_P256_key(const unsigned char *scalar) {
-    EVP_PKEY *key = NULL;
-    unsigned char native[32];
-    BIGNUM *number = BN_bin2bn(scalar, sizeof native, NULL);
-    EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_name(NULL, "EC", NULL);
-    OSSL_PARAM parameters[] = {
-        OSSL_PARAM_construct_utf8_string(OSSL_PKEY_PARAM_GROUP_NAME, (char *)"prime256v1", 0),
-        OSSL_PARAM_construct_BN(OSSL_PKEY_PARAM_PRIV_KEY, native, sizeof native),
-        OSSL_PARAM_construct_end(),
-    };
-    if (number == NULL || context == NULL || BN_bn2nativepad(number, native, sizeof native) != sizeof native ||
-        EVP_PKEY_fromdata_init(context) != 1 ||
-        EVP_PKEY_fromdata(context, &key, EVP_PKEY_KEYPAIR, parameters) != 1) {
-        key = NULL;
-    }
-    OPENSSL_cleanse(native, sizeof native);
-    BN_clear_free(number);
-    EVP_PKEY_CTX_free(context);
-    return key;
-}
-
 // EC_POINTs_mul is deprecated since OpenSSL 3.0 in favor of a function for one point, which cannot share the doublings
 // of many points. It is also declared here, as a weak symbol, so that a header or a library without it causes no error.
 #pragma GCC diagnostic push

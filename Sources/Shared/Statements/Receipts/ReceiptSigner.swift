@@ -16,7 +16,7 @@ package protocol ReceiptSigner: Sendable {
 /// A private key that signs receipts, derived from a vault key version.
 package struct ReceiptSigningKey: Sendable {
     package let key: ReceiptKey
-    private let signer: P256Signer
+    private let privateKey: P256.Signing.PrivateKey
 
     /// The number of derived bytes that the key is made from.
     package static let seedByteCount = 48
@@ -24,8 +24,8 @@ package struct ReceiptSigningKey: Sendable {
     /// - Precondition: The seed has 48 bytes.
     package init(id: UInt32, seed: borrowing SecretBytes) {
         precondition(seed.count == Self.seedByteCount, "a receipt key is derived from 48 bytes")
-        self.signer = P256Signer(scalar: seed.p256PrivateScalar())
-        guard let publicKey = P256PublicKey(seed.p256SigningKey().publicKey.x963Representation) else {
+        self.privateKey = seed.p256SigningKey()
+        guard let publicKey = P256PublicKey(self.privateKey.publicKey.x963Representation) else {
             preconditionFailure("a public key in this form has 65 bytes")
         }
         self.key = ReceiptKey(id: id, publicKey: publicKey)
@@ -46,7 +46,7 @@ package struct ReceiptSigningKey: Sendable {
     }
 
     private func signature(of statement: [UInt8]) -> P256Signature? {
-        self.signer.signature(of: statement).flatMap { P256Signature($0) }
+        (try? self.privateKey.signature(for: statement)).flatMap { P256Signature($0.rawRepresentation) }
     }
 }
 
