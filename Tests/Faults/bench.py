@@ -176,7 +176,7 @@ class Bench:
         status, output = self.load(folder, "right=1", "1500ms", "--pick", "uniform")
         refused = re.findall(r"^ +(internal|unavailable|authentication-failed) +\d+", output, re.M)
         # The first wallet was refused, and pin-load tried no other one.
-        refused += re.findall(r"the server refused: (\S+)", output)
+        refused += re.findall(r"the server refused: ([a-z-]+)", output)
         is_loud, log = server.is_loud, server.output
         end = server.ends()
         detail = output + log

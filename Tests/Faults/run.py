@@ -54,29 +54,43 @@ ANY_BUT_SILENT = (
     r"|guesses given back, logged|ended while serving, status 79"
 )
 HIDDEN = "authentication-failed for some wallets"
+ANY_OF_DATABASE = ANY_BUT_SILENT + f"|{HIDDEN}, found by a backup"
 
 # --- wallets.db
 
 
-@fault("one bit of wallets.db", 16, ANY_BUT_SILENT)
+def judge_database(bench, folder):
+    """Judges a store whose pages may each be sound, so that a search does not find some wallets.
+
+    These wallets get no guess. No call shows the damage, but the next backup does.
+    """
+    outcome = bench.judge(folder)
+    if outcome.text != HIDDEN:
+        return outcome
+    status, output = bench.run("remote-pin-server", "backup", folder / "new.backup", "--lab", folder / "lab")
+    is_found = status != 0 and "database is damaged" in output
+    return Outcome(HIDDEN + (", found by a backup" if is_found else ""), not is_found, outcome.detail + output)
+
+
+@fault("one bit of wallets.db", 16, ANY_OF_DATABASE)
 def database_bit(bench, dice):
     folder = bench.copy("stopped")
     path = bench.data(folder, "wallets.db")
     flip(path, dice.randrange(path.stat().st_size))
-    return bench.judge(folder)
+    return judge_database(bench, folder)
 
 
-@fault("64 zero bytes in wallets.db", 10, ANY_BUT_SILENT)
+@fault("64 zero bytes in wallets.db", 10, ANY_OF_DATABASE)
 def database_zeros(bench, dice):
     folder = bench.copy("stopped")
     path = bench.data(folder, "wallets.db")
     with open(path, "r+b") as file:
         file.seek(dice.randrange(path.stat().st_size - 64))
         file.write(bytes(64))
-    return bench.judge(folder)
+    return judge_database(bench, folder)
 
 
-@fault("two pages of wallets.db swapped", 8, ANY_BUT_SILENT + f"|{HIDDEN}, found by a backup")
+@fault("two pages of wallets.db swapped", 8, ANY_OF_DATABASE)
 def database_pages(bench, dice):
     folder = bench.copy("stopped")
     path = bench.data(folder, "wallets.db")
@@ -84,13 +98,7 @@ def database_pages(bench, dice):
     one, two = (4096 * place for place in dice.sample(range(1, len(content) // 4096), 2))
     content[one : one + 4096], content[two : two + 4096] = content[two : two + 4096], content[one : one + 4096]
     path.write_bytes(content)
-    outcome = bench.judge(folder)
-    if outcome.text == HIDDEN:
-        # Each page is sound. The wallets that a search does not find get no guess.
-        status, output = bench.run("remote-pin-server", "backup", folder / "new.backup", "--lab", folder / "lab")
-        is_found = status != 0 and "database is damaged" in output
-        return Outcome(HIDDEN + (", found by a backup" if is_found else ""), not is_found, outcome.detail + output)
-    return outcome
+    return judge_database(bench, folder)
 
 
 @fault("wallets.db cut", 5, REFUSED)
