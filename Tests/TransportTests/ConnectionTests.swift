@@ -201,13 +201,31 @@ struct ConnectionTests {
         let own = try String(contentsOfFile: leaf.certificatePath, encoding: .utf8)
         _ = try leaf.folder.write(own + authority, to: "server.pem")
         #expect(try leaf.serverContext().faults(at: TestCertificates.time).isEmpty)
-        // Another lab's authority has the same name and another key.
-        for other in [LabAuthority().tlsAuthorityPEM, own] {
+        // Another lab's authority has the same name and another key, also under the key identifier of this one.
+        let other = LabAuthority().tlsAuthorityPEM
+        for other in [other, try Self.certificate(authority, withKeyOf: other), own] {
             _ = try leaf.folder.write(own + other, to: "server.pem")
             let tls = try leaf.serverContext()
             #expect(tls.faults(at: TestCertificates.time).contains(.otherIssuer(place: 1)))
             #expect(throws: TLSContextError.self) { try tls.reload(at: TestCertificates.time) }
         }
+    }
+
+    /// Returns a certificate with the public key of another one.
+    private static func certificate(_ pem: String, withKeyOf other: String) throws -> String {
+        var (bytes, others) = (try Self.bytes(ofCertificate: pem), try Self.bytes(ofCertificate: other))
+        // A bit string of 66 bytes with an uncompressed point (RFC 5480, 2.2).
+        let header: [UInt8] = [0x03, 0x42, 0x00, 0x04]
+        let (key, otherKey) = (try #require(bytes.firstRange(of: header)), try #require(others.firstRange(of: header)))
+        others.removeSubrange(..<otherKey.upperBound)
+        bytes.replaceSubrange(key.upperBound..<key.upperBound + 64, with: others.prefix(64))
+        let text = Data(bytes).base64EncodedString(options: .lineLength64Characters)
+        return "-----BEGIN CERTIFICATE-----\n\(text)\n-----END CERTIFICATE-----\n"
+    }
+
+    private static func bytes(ofCertificate pem: String) throws -> [UInt8] {
+        let lines = pem.split(separator: "\n").filter { !$0.hasPrefix("-----") }
+        return [UInt8](try #require(Data(base64Encoded: lines.joined())))
     }
 
     @Test("the error for an unreadable file has the system's text, not libssl's number")
