@@ -1,3 +1,4 @@
+import RemotePINServer
 import ServerTestSupport
 import Statements
 import TestSupport
@@ -32,6 +33,28 @@ struct ReceiptTests {
                 #expect(receipt.isGenuine(by: key) && receipt.leaf.walletID == wallet.walletID)
                 #expect(receipt.leaf.number == UInt64(number + 1))
             }
+        }
+    }
+
+    @Test("the newest root is written to the log once an hour, if there is a new one")
+    func hourlyRoot() async throws {
+        try await InProcessServer.run { server in
+            func written() async -> [String] {
+                await server.server.runDueTimers()
+                return server.log.lines.filter { $0.contains("signedRoot=") }
+            }
+            let wallet = try await server.wallet()
+            let first = try await self.judged(try await wallet.openSession(), pin: "000000")
+            #expect(await written().count == 1)
+            let second = try await self.judged(try await wallet.openSession(), pin: "135790")
+            server.clock.advance(by: .seconds(3599))
+            #expect(await written().count == 1)
+            server.clock.advance(by: .seconds(1))
+            for (line, receipt) in zip(await written(), [first, second]) {
+                #expect(line.contains(receipt.signed.encoded().hex), "\(line)")
+            }
+            server.clock.advance(by: .seconds(3600))
+            #expect(await written().count == 2)
         }
     }
 
