@@ -266,8 +266,8 @@ struct EngineTests {
         #expect(result.markers.map(\.text) == ["killed", "restarted"])
         // An interval with a new process has no CPU time of the server.
         let restarted = try #require(result.markers.last).at
-        let interval = result.intervals.first { $0.start <= restarted && restarted < $0.end }
-        #expect(interval?.gauges.serverCPUSeconds == nil && interval != nil)
+        let interval = try #require(result.intervals.first { $0.start <= restarted && restarted < $0.end })
+        #expect(interval.gauges.serverCPUSeconds == nil)
         let known = result.intervals.compactMap { interval in
             interval.gauges.serverCPUSeconds.map { ($0, interval.totals.answered) }
         }

@@ -198,11 +198,9 @@ package struct EpochOpening {
     }
 
     /// Rejects a database that servers are connected to.
-    package func requireNoServers() async throws {
-        try await self.requireNoServers(orElse: "Nothing was done")
-    }
-
-    private func requireNoServers(orElse consequence: String) async throws {
+    ///
+    /// - Parameter consequence: A sentence that ends the error.
+    package func requireNoServers(orElse consequence: String = "Nothing was done") async throws {
         let sessions = try await self.store.sessions(named: "remote-pin-server")
         guard !sessions.isEmpty else { return }
         throw StartFailure(

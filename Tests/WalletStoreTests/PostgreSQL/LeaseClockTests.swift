@@ -18,26 +18,28 @@ struct LeaseClockTests {
         self.connection = try self.servers.place.connect()
     }
 
+    /// Starts a server beside the lease of a killed one, and returns its lease once that lease has ended.
+    private func lease(beside change: String, refusedFor reason: String) async throws -> any ServerLease {
+        try self.servers.place.addLease(ofKilled: "z", by: self.connection)
+        try self.connection.run(change)
+        let starting = Task { [servers = self.servers] in try await servers.server("a") }
+        #expect(await self.servers.refuse(for: reason))
+        self.servers.elapsed.advance(by: .seconds(7))
+        return try self.servers.lease(of: try await starting.value)
+    }
+
     @Test("a server does not start while the database's clock differs from the newest lease's time")
     func startOfClock() async throws {
-        try self.servers.place.addLease(ofKilled: "z", by: self.connection)
-        try self.connection.run("update leases set renewed_at = 4000000000000")
-        let starting = Task { [servers = self.servers] in try await servers.server("a") }
-        #expect(await self.servers.refuse(for: "clock differs"))
-        self.servers.elapsed.advance(by: .seconds(7))
-        let now = try self.servers.lease(of: try await starting.value).clock.now().milliseconds
+        let later = "update leases set renewed_at = 4000000000000"
+        let now = try await self.lease(beside: later, refusedFor: "clock differs").clock.now().milliseconds
         #expect(now < 3_000_000_000_000, "that lease has ended")
     }
 
     @Test("a server does not start while the database's clock is ahead of the time of a server that serves")
     func startAhead() async throws {
-        try self.servers.place.addLease(ofKilled: "z", by: self.connection)
         // As if the lease had been renewed right now, by the time of its server.
-        try self.connection.run("update leases set renewed_at = renewed_at - 3600000")
-        let starting = Task { [servers = self.servers] in try await servers.server("a") }
-        #expect(await self.servers.refuse(for: "lease ended"))
-        self.servers.elapsed.advance(by: .seconds(7))
-        #expect(try self.servers.lease(of: try await starting.value).isHeld, "that lease has ended")
+        let earlier = "update leases set renewed_at = renewed_at - 3600000"
+        #expect(try await self.lease(beside: earlier, refusedFor: "lease ended").isHeld, "that lease has ended")
     }
 
     @Test(

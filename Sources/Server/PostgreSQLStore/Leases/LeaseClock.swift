@@ -59,7 +59,8 @@ final class LeaseClock: WallClock {
     ///
     /// - Parameters:
     ///   - newest: The time of the newest lease, to which the first reading sets the time.
-    ///   - overdue: The time by which the clock is past the end of another server's lease, or nil if it is past none.
+    ///   - overdue: The longest time since the end of another server's lease by this clock, negative if none has ended;
+    ///     nil without other leases.
     func set(
         _ clock: Int64,
         newest: Int64,

@@ -42,11 +42,11 @@ struct LeaseTable {
         /// The table right after the renewal.
         let view: View
 
-        /// The time by which the database's clock is past the end of another server's lease, or nil if it is past none.
+        /// The longest time since the end of another server's lease by the database's clock, negative if none has
+        /// ended; nil without other leases.
         func overdue(for instance: String) -> Duration? {
             let others = self.view.rows.filter { $0.server.instance != instance }
-            let times = others.map { .milliseconds(self.clock - $0.renewedAt) - $0.lasts }
-            return times.max().flatMap { $0 > .zero ? $0 : nil }
+            return others.map { .milliseconds(self.clock - $0.renewedAt) - $0.lasts }.max()
         }
     }
 
