@@ -3,6 +3,7 @@
 
     Benchmarks/timing.py PROGRAMS              PROGRAMS holds remote-pin-server and remote-pin-lab, as .build/release
     Benchmarks/timing.py PROGRAMS --count 500  measures 500 answers of each kind instead of 20,000
+    Benchmarks/timing.py PROGRAMS --phone ios  the proofs are assertions of App Attest instead of signatures
     Benchmarks/timing.py PROGRAMS --database postgresql://tester@localhost/empty
                                                stores the wallets in this empty PostgreSQL database
 
@@ -33,9 +34,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "Tests/interop"))
 
 from client import Lab  # noqa: E402
-from lab_device import AndroidPhone  # noqa: E402
-from wallet import Wallet  # noqa: E402
+from lab_device import AndroidPhone, ApplePhone  # noqa: E402
 
+PHONES = {"android": AndroidPhone, "ios": ApplePhone}
 RIGHT, WRONG = "024791", "135802"
 PAIRS_OF_A_SESSION = 1_000
 READY_LIMIT = 30
@@ -125,6 +126,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("programs", metavar="PROGRAMS", type=pathlib.Path)
     parser.add_argument("--count", type=int, default=20_000, help="answers of each kind (20000)")
+    parser.add_argument("--phone", choices=PHONES, default="android", help="platform of the wallets (android)")
     parser.add_argument("--database", metavar="URI", help="an empty PostgreSQL database instead of SQLite")
     parser.add_argument("--limit", type=float, default=0.02, help="accepted difference of an AUC from 0.5 (0.02)")
     arguments = parser.parse_args()
@@ -153,14 +155,14 @@ def main():
                     if server.poll() is not None or time.monotonic() > deadline:
                         raise SystemExit("the server did not start:\n" + pathlib.Path(log.name).read_text())
                     time.sleep(0.1)
-                return measure(Lab(folder), arguments)
+                return measure(Lab(folder, PHONES[arguments.phone]), arguments)
             finally:
                 server.send_signal(signal.SIGTERM)
                 server.wait()
 
 
 def measure(lab, arguments):
-    wallet, stranger = (Wallet(AndroidPhone(lab.authority, lab.server)) for _ in range(2))
+    wallet, stranger = lab.wallet(), lab.wallet()
     for one in (wallet, stranger):
         with lab.greeted() as connection:
             one.enroll(connection, RIGHT)

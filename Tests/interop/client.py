@@ -12,7 +12,7 @@ import pathlib
 import sys
 
 from connection import Connection, Refused
-from lab_device import AndroidPhone
+from lab_device import AndroidPhone, ApplePhone
 from wallet import Pair, Wallet
 import messages
 import remote_pin as rp
@@ -21,9 +21,9 @@ PIN, WRONG_PIN, NEW_PIN = "024791", "135802", "970531"
 
 
 class Lab:
-    """The content of lab.yaml, whose paths are relative to the folder of the lab."""
+    """The content of lab.yaml, whose paths are relative to the folder of the lab, and a phone for it."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, phone=AndroidPhone):
         self.folder = pathlib.Path(folder).resolve()
         values = {}
         for line in (self.folder / "lab.yaml").read_text().splitlines():
@@ -36,9 +36,13 @@ class Lab:
         self.ca_file = self.folder / values["ca_file"]
         self.authority = self.folder / values["authority"]
         self.server = self.folder / values["server"]
+        self.phone = phone
 
     def connect(self):
-        return Connection(self.address, self.ca_file, self.name)
+        return Connection(self.address, self.ca_file, self.name, self.phone.platform)
+
+    def wallet(self):
+        return Wallet(self.phone(self.authority, self.server))
 
     def greeted(self):
         connection = self.connect()
@@ -82,7 +86,9 @@ def registers(lab, wallet):
 def unlocks(lab, wallet):
     print("The wallet unlocks in one flight")
     with lab.connect() as connection:
-        hello = connection.send(hello=messages.HelloRequest(platform="PLATFORM_ANDROID", app_version="1.0.0", os_version="16"))
+        hello = connection.send(
+            hello=messages.HelloRequest(platform=wallet.phone.platform, app_version="1.0.0", os_version="16")
+        )
         session = connection.send(open_session=wallet.session_call(connection))
         call = wallet.instruct_call(connection, 1, PIN)
         check = connection.send(instruct=call)
@@ -176,9 +182,11 @@ def changes_pin(lab, wallet):
 def is_refused(lab, wallet, token):
     print("Invalid calls are rejected")
     with lab.greeted() as connection:
-        chain = wallet.phone.attest(rp.sha256(token))
+        evidence = wallet.phone.attest(rp.sha256(token))
         expect_refused(
-            "CHALLENGE_INVALID", "a used token is rejected", lambda: wallet.register(connection, token, NEW_PIN, chain)
+            "CHALLENGE_INVALID",
+            "a used token is rejected",
+            lambda: wallet.register(connection, token, NEW_PIN, evidence),
         )
         other = Wallet(wallet.phone)
         enrollment = connection.call(begin_enrollment=messages.BeginEnrollmentRequest())
@@ -186,7 +194,7 @@ def is_refused(lab, wallet, token):
         expect_refused(
             "ATTESTATION_REJECTED",
             "an attestation for another challenge is rejected",
-            lambda: other.register(connection, enrollment.token, PIN, chain),
+            lambda: other.register(connection, enrollment.token, PIN, evidence),
         )
         expect_refused(
             "SESSION_REQUIRED",
@@ -220,15 +228,17 @@ def is_revoked(lab, wallet):
 def main():
     if len(sys.argv) != 2:
         raise SystemExit("usage: client.py FOLDER-OF-THE-LAB")
-    lab = Lab(sys.argv[1])
-    wallet = Wallet(AndroidPhone(lab.authority, lab.server))
-    policy, token = registers(lab, wallet)
-    unlocks(lab, wallet)
-    gets_wrong_pins(lab, wallet, policy)
-    sends_nonce(lab, wallet)
-    changes_pin(lab, wallet)
-    is_refused(lab, wallet, token)
-    is_revoked(lab, wallet)
+    for phone in (AndroidPhone, ApplePhone):
+        print(phone.__doc__)
+        lab = Lab(sys.argv[1], phone)
+        wallet = lab.wallet()
+        policy, token = registers(lab, wallet)
+        unlocks(lab, wallet)
+        gets_wrong_pins(lab, wallet, policy)
+        sends_nonce(lab, wallet)
+        changes_pin(lab, wallet)
+        is_refused(lab, wallet, token)
+        is_revoked(lab, wallet)
     print("All checks of docs/protocol.md passed.")
 
 

@@ -25,7 +25,8 @@ class Refused(Exception):
 class Connection:
     """A connection to `address` (host, port) that trusts `ca_file` and requires a certificate for `name`."""
 
-    def __init__(self, address, ca_file, name):
+    def __init__(self, address, ca_file, name, platform):
+        self.platform = platform
         context = SSL.Context(SSL.TLS_CLIENT_METHOD)
         context.set_min_proto_version(SSL.TLS1_3_VERSION)
         context.load_verify_locations(str(ca_file))
@@ -70,7 +71,7 @@ class Connection:
         return self.answer(self.send(**call))
 
     def hello(self):
-        return self.call(hello=messages.HelloRequest(platform="PLATFORM_ANDROID", **VERSION))
+        return self.call(hello=messages.HelloRequest(platform=self.platform, **VERSION))
 
     def read(self, count):
         data = b""

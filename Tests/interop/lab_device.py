@@ -1,20 +1,20 @@
-"""A simulated Android phone: a hardware key with an attestation issued by the test authority of a lab.
+"""Simulated phones: a hardware key with an attestation issued by the test authority of a lab.
 
-The format is Android's (the AOSP schema `KeyDescription`); only the root certificate is the lab's.
+The formats are the vendors' (Android: the AOSP schema `KeyDescription`; iOS: App Attest). Only the root certificates
+are the lab's.
 """
 
 import datetime
 import pathlib
 import re
 
+import cbor2
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID, ObjectIdentifier
 
 import remote_pin as rp
-
-ATTESTATION = ObjectIdentifier("1.3.6.1.4.1.11129.2.1.17")
 
 
 def der(tag, content):
@@ -91,42 +91,92 @@ def key_description(challenge, package, signing_digest, version_code):
     )
 
 
-class AndroidPhone:
+class Phone:
     """A phone with a hardware key; `authority` and `server` are folders of the lab."""
 
     def __init__(self, authority, server):
         self.authority = pathlib.Path(authority)
         self.key = ec.generate_private_key(ec.SECP256R1())
-        configuration = (pathlib.Path(server) / "server.yaml").read_text()
-        app = re.search(r"([A-Za-z][\w.]*):([0-9a-fA-F]{64})", configuration)
+        self.configuration = (pathlib.Path(server) / "server.yaml").read_text()
+
+    def accepted_app(self, pattern):
+        app = re.search(r"^  apps: \['?" + pattern, self.configuration, re.MULTILINE)
         if app is None:
-            raise SystemExit("the lab's server accepts no Android app")
-        self.package, self.signing_digest = app[1], bytes.fromhex(app[2])
+            raise SystemExit(f"the lab's server accepts no app for {type(self).__name__}")
+        return app
 
     def certificate(self, name):
         return x509.load_pem_x509_certificate((self.authority / f"{name}.pem").read_bytes())
 
-    def attest(self, challenge):
-        """Returns the certificate chain of the hardware key, DER, leaf first."""
-        issuer = self.certificate("android-batch")
+    def leaf(self, subject, issuer, extension, value):
+        """Returns a certificate of the hardware key, issued by this authority of the lab, DER."""
         issuer_key = serialization.load_pem_private_key(
-            (self.authority / "android-batch.key.pem").read_bytes(), password=None
+            (self.authority / f"{issuer}.key.pem").read_bytes(), password=None
         )
-        description = key_description(challenge, self.package, self.signing_digest, 100)
         leaf = (
             x509.CertificateBuilder()
             .serial_number(1)
-            .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Android Keystore Key")]))
-            .issuer_name(issuer.subject)
+            .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, subject)]))
+            .issuer_name(self.certificate(issuer).subject)
             .not_valid_before(datetime.datetime(1970, 1, 1))
             .not_valid_after(datetime.datetime(2048, 1, 1))
             .public_key(self.key.public_key())
-            .add_extension(x509.UnrecognizedExtension(ATTESTATION, description), critical=False)
+            .add_extension(x509.UnrecognizedExtension(ObjectIdentifier(extension), value), critical=False)
             .sign(issuer_key, hashes.SHA256())
         )
-        chain = [leaf, issuer, self.certificate("android-intermediate"), self.certificate("android-root")]
-        return [certificate.public_bytes(serialization.Encoding.DER) for certificate in chain]
+        return leaf.public_bytes(serialization.Encoding.DER)
+
+    def chain(self, leaf, *issuers):
+        return [leaf, *(self.certificate(name).public_bytes(serialization.Encoding.DER) for name in issuers)]
+
+
+class AndroidPhone(Phone):
+    """Android Key Attestation; proofs are signatures."""
+
+    platform = "PLATFORM_ANDROID"
+
+    def attest(self, challenge):
+        """Returns the evidence in a RegisterBody: the certificate chain of the hardware key, leaf first."""
+        app = self.accepted_app(r"([A-Za-z][\w.]*):([0-9a-fA-F]{64})")
+        description = key_description(challenge, app[1], bytes.fromhex(app[2]), 100)
+        leaf = self.leaf("Android Keystore Key", "android-batch", "1.3.6.1.4.1.11129.2.1.17", description)
+        chain = self.chain(leaf, "android-batch", "android-intermediate", "android-root")
+        return {"android": {"certificates": chain}}
 
     def prove(self, message):
         """Returns a signature by the hardware key."""
         return rp.sign(self.key, message)
+
+
+class ApplePhone(Phone):
+    """Apple App Attest; proofs are assertions, each with a higher counter."""
+
+    platform = "PLATFORM_IOS"
+
+    def __init__(self, authority, server):
+        super().__init__(authority, server)
+        self.app = self.accepted_app(r"([A-Z0-9]{10}\.[\w.-]+)")[1]
+        self.counter = 0
+
+    def authenticator_data(self, counter, credential=b""):
+        return rp.sha256(self.app.encode()) + b"\x40" + counter.to_bytes(4, "big") + credential
+
+    def attest(self, challenge):
+        """Returns the evidence in a RegisterBody: the attestation object and the key id."""
+        point = rp.public_bytes(self.key)
+        key_id = rp.sha256(point)
+        cose_key = cbor2.dumps({1: 2, 3: -7, -1: 1, -2: point[1:33], -3: point[33:]})
+        credential = b"appattest" + bytes(7) + len(key_id).to_bytes(2, "big") + key_id + cose_key
+        data = self.authenticator_data(0, credential)
+        nonce = sequence(property_of_key(1, octets(rp.sha256(data + challenge))))
+        leaf = self.leaf(key_id.hex(), "apple-ca", "1.2.840.113635.100.8.2", nonce)
+        statement = {"x5c": self.chain(leaf, "apple-ca"), "receipt": b"a receipt"}
+        attested = cbor2.dumps({"fmt": "apple-appattest", "attStmt": statement, "authData": data})
+        return {"apple": {"attestation_object": attested, "key_id": key_id}}
+
+    def prove(self, message):
+        """Returns an assertion for the message."""
+        self.counter += 1
+        data = self.authenticator_data(self.counter)
+        signature = self.key.sign(rp.sha256(data + rp.sha256(message)), ec.ECDSA(hashes.SHA256()))
+        return cbor2.dumps({"signature": signature, "authenticatorData": data})

@@ -50,17 +50,16 @@ class Wallet:
         """Calls BeginEnrollment and Register, and seals the slot with the unlock share."""
         enrollment = connection.call(begin_enrollment=messages.BeginEnrollmentRequest())
         self.id = enrollment.wallet_id
-        chain = self.phone.attest(rp.sha256(enrollment.token))
-        self.register(connection, enrollment.token, pin, chain)
+        self.register(connection, enrollment.token, pin, self.phone.attest(rp.sha256(enrollment.token)))
         return enrollment.token
 
-    def register(self, connection, token, pin, chain):
+    def register(self, connection, token, pin, evidence):
         key = rp.pin_key(pin, self.pair.salt)
         body = messages.RegisterBody(
             pin_public_key=rp.public_bytes(key),
             pin_key_id=self.pair.id,
-            android={"certificates": chain},
             device={"model": "Interop", **VERSION},
+            **evidence,
         ).SerializeToString()
         result = connection.call(
             register=messages.RegisterRequest(
