@@ -186,13 +186,14 @@ def prove(cluster, say, names, options):
     say("registering wallets")
     pin_load = cluster.program("pin-load")
     authority = ["--authority", folder / "lab/authority", "--out", folder / "wallets"]
-    cluster.run([pin_load, "provision", *target, "200", *authority], seconds=300)
+    cluster.run([pin_load, "provision", *target, str(options.wallets), *authority], seconds=300)
     hook = cluster.write("fault-hook", HOOK.format(names=" ".join(names), run=HERE / "run.py", folder=folder))
     server_names = " ".join(server.name for server in cluster.servers)
     server = cluster.program("remote-pin-server")
     revoke = cluster.write("revoke", REVOKE.format(servers=server_names, program=server, folder=folder))
     say(f"proving for {options.duration}, with {', '.join(names)}")
     command = [pin_load, "prove", *target, folder / "wallets", "--duration", options.duration, "--timeout", "8s"]
+    command += ["--connections", str(options.connections)]
     command += ["--fault-hook", f"sh {hook}", "--fault-every", "5s", "--fault-for", options.fault_for]
     command += ["--revoke-with", f"sh {revoke}", "--revoke-every", "10s", "--out", folder / "proof"]
     # pin-load runs as the user of this program, because that user can read the folder of the fault hook.
@@ -240,6 +241,9 @@ def main():
         if name == "test":
             command.add_argument("--faults", nargs="+", metavar="NAME", help="instead of most of them")
             command.add_argument("--duration", default="2m", help="of the load, such as 10m")
+            command.add_argument("--connections", type=int, default=16, metavar="N", help="of the load")
+            meaning = "of the load; six of them are revoked each minute"
+            command.add_argument("--wallets", type=int, default=200, metavar="N", help=meaning)
             meaning = "mean time until a fault is healed; a failover takes 20 s"
             command.add_argument("--fault-for", default="3s", metavar="DURATION", help=meaning)
     for name, last in (("status", None), ("wait", None), ("heal", "name"), ("fault", "name")):
