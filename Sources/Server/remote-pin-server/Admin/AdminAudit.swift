@@ -25,7 +25,7 @@ struct AdminAudit: AsyncParsableCommand {
             abstract: "Verify that the audit log was not altered; exit status 65 if it was.",
             discussion: """
                 Finds any change and any removal in the file. To find entries that were cut off its end, pass the last \
-                mark of the server's log (`audit log newest=NUMBER:MAC`), which is best kept on another machine.
+                mark of the server's log (`audit log … newest=NUMBER:MAC`), which is best kept on another machine.
 
                   remote-pin-server admin audit verify --lab /tmp/lab
                   remote-pin-server admin audit verify --last 81:0-5be0… --config server.yaml
@@ -74,7 +74,7 @@ struct AdminAudit: AsyncParsableCommand {
             // If the server's log has no mark, fail instead of verifying without one. Otherwise, an attacker who
             // empties that log could hide that the audit log was truncated.
             guard let mark = AuditMark(newestIn: log) else {
-                throw StartFailure(.data, "the server's log has no mark `audit log newest=…`; nothing was verified")
+                throw StartFailure(.data, "the server's log has no line `audit log … newest=…`; nothing was verified")
             }
             return mark
         }
