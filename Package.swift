@@ -930,6 +930,8 @@ let tests: [Target] = [
             "TestSupport",
             "Witness",
             logging,
+            nioCore,
+            nioPosix,
         ]
     ),
     .testTarget(

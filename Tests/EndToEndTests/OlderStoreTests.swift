@@ -98,6 +98,28 @@ struct OlderStoreTests {
         #expect(output.contains("records generation"), "\(output)")
     }
 
+    @Test("the generation goes to the log once a second at most, and with the entry of a stop")
+    func announcements() async throws {
+        @Sendable func lines(_ server: ServerProcess) -> [Substring] {
+            server.output.split(separator: "\n").filter { $0.contains(" audit log generation=") }
+        }
+        let server = try await self.lab.start(Self.log)
+        let session = try await self.lab.register(pin: "135790").openSession()
+        let before = lines(server).count
+        // Each check raises the generation.
+        #expect(
+            await eventually {
+                _ = try? await session.check("135790")
+                return lines(server).count >= before + 3
+            }
+        )
+        let times = lines(server).dropFirst(before).map { $0.prefix(while: { $0 != "." && $0 != " " }) }
+        #expect(Set(times).count == times.count, "\(times)")
+        let serving = lines(server).count
+        #expect(await server.terminate() == 0)
+        #expect(lines(server).count > serving)
+    }
+
     @Test("if the whole volume is put back, a witness knows a later generation, and a restore continues beyond it")
     func wholeVolume() async throws {
         let folder = self.lab.lab.serverFolder

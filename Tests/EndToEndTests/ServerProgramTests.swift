@@ -134,6 +134,21 @@ struct ServerProgramTests {
         #expect(unit.contains("\nStartLimitIntervalSec=0\n") && !statuses.contains("74") && !statuses.contains("69"))
     }
 
+    @Test("no service leaves a core dump, and none that holds secrets is swapped out")
+    func units() throws {
+        let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../deploy/systemd")
+        let services = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter {
+            $0.hasSuffix(".service")
+        }
+        #expect(services.count == 5)
+        for name in services {
+            let unit = try String(contentsOf: folder.appending(path: name), encoding: .utf8)
+            #expect(unit.contains("\nLimitCORE=1\n"), "\(name)")
+            guard ["remote-pin-server.service", "remote-pin-portal.service"].contains(name) else { continue }
+            #expect(unit.contains("\nMemorySwapMax=0\n"), "\(name)")
+        }
+    }
+
     @Test("init without a lab requires the values that only the operator knows")
     func production() async throws {
         let path = "\(self.path)/production"

@@ -137,7 +137,12 @@ struct CertificateFaultsTests {
     }
 
     /// Writes a self-signed certificate for the lab's server with this validity, in days from now.
-    private func writeCertificate(from start: Int, to end: Int, names: Bool = true) async throws {
+    private func writeCertificate(
+        from start: Int,
+        to end: Int,
+        names: Bool = true,
+        followedBy issuer: [UInt8] = []
+    ) async throws {
         func day(_ offset: Int) -> String {
             let style = Date.VerbatimFormatStyle(
                 format: "\(year: .padded(4))\(month: .twoDigits)\(day: .twoDigits)000000Z",
@@ -163,6 +168,9 @@ struct CertificateFaultsTests {
             ["-c", script, folder, self.lab.lab.certificateKeyFile, self.lab.lab.certificateFile]
         )
         try #require(made.exitCode == 0, "\(made.output)")
+        guard !issuer.isEmpty else { return }
+        let own = try DurableFile.read(self.lab.lab.certificateFile, atMost: 1 << 16)
+        try DurableFile.write(own + issuer, to: self.lab.lab.certificateFile)
     }
 
     private func admin(_ arguments: String...) async throws -> ProgramRun {
@@ -174,11 +182,14 @@ struct CertificateFaultsTests {
         let good = try DurableFile.read(self.lab.lab.certificateFile, atMost: 1 << 16)
         let server = try await self.lab.start()
         let wallet = try await self.lab.register(pin: "024791")
-        for (start, end, names, word, isFatal) in [
-            (-30, -1, true, "expired on", true), (2, 90, true, "is not valid before", true),
-            (-1, 90, false, "no subject alternative name", true), (-1, 10, true, "expires soon", false),
+        for (start, end, names, issuer, word, isFatal) in [
+            (-30, -1, true, [], "expired on", true), (2, 90, true, [], "is not valid before", true),
+            (-1, 90, false, [], "no subject alternative name", true),
+            // The certificate is its own issuer.
+            (-1, 90, true, good, "was not issued by certificate 2 of the file", true),
+            (-1, 10, true, [], "expires soon", false),
         ] {
-            try await self.writeCertificate(from: start, to: end, names: names)
+            try await self.writeCertificate(from: start, to: end, names: names, followedBy: issuer)
             let check = try await ServerProcess.run("remote-pin-server", ["check-config", self.lab.lab.path])
             #expect(check.exitCode == 0 && check.output.contains("warning: `tls.certificate`"), "\(check.output)")
             #expect(check.output.contains(word) && check.output.contains("good, with warnings"), "\(check.output)")

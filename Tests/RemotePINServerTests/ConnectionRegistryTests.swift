@@ -1,5 +1,6 @@
 import Synchronization
 import Testing
+import Transport
 import Vocabulary
 
 @testable import RemotePINServer
@@ -109,5 +110,39 @@ struct ConnectionRegistryTests {
         #expect(self.registry.endSessions(dueAt: now + .seconds(60)) == 1)
         #expect(self.registry.endSessions(dueAt: now + .seconds(60)) == 0)
         #expect(connections.map(\.events) == [["end of session"], []])
+    }
+
+    @Test("many sessions are listed in pages, each once and in order, while others open and close")
+    func pages() throws {
+        let source = try #require(PeerSource(address: "192.0.2.1"))
+        let version = try #require(AppVersion("1.0.0"))
+        func open(_ id: UInt64) {
+            self.registry.join(RecordedConnection(id).handle, wallet: self.wallet)
+            let app = ClaimedApp(version: version, platform: .android)
+            let session = SessionSummary(
+                walletID: self.wallet,
+                source: source,
+                since: Timestamp(milliseconds: 0),
+                app: app,
+                activity: CallActivity()
+            )
+            self.registry.sessionOpened(on: id, until: Timestamp(milliseconds: 1), session)
+        }
+        let count: UInt64 = 3_000
+        for id in (1...count).shuffled() { open(2 * id) }
+        // A connection without a session.
+        self.registry.join(RecordedConnection(9).handle, wallet: .random())
+        var listed: [UInt64] = []
+        var hasMore = true
+        while hasMore {
+            let (page, more) = self.registry.sessions(after: listed.last ?? 0, limit: 200)
+            #expect(page.count == 200 || !more)
+            listed += page.map(\.0)
+            hasMore = more
+            // Behind the page that was just read.
+            self.registry.leave(listed[0])
+            open(listed[listed.count - 1] - 1)
+        }
+        #expect(listed == (1...count).map { 2 * $0 })
     }
 }

@@ -62,4 +62,20 @@ struct ManifestTests {
         #expect(try Self.number(after: "replicas: ", in: "remote-pin.yaml") == 1)
         #expect(try Self.number(after: "maxUnavailable: ", in: "remote-pin.yaml") == 0)
     }
+
+    @Test("no source of connections can take all places", arguments: ["base.yaml", "cluster.yaml"])
+    func sources(configuration: String) throws {
+        let settings = try Self.settings(in: configuration)
+        let limit = settings[SettingTable.connectionsPerSource]
+        // 0 means no limit.
+        #expect(limit > 0 && limit <= settings[SettingTable.connections] / 4)
+    }
+
+    @Test("only the job that runs once creates a vault or a store, so that a lost volume stops the server")
+    func initialization() throws {
+        #expect(try Self.text("init.yaml").contains("args: [init, "))
+        let pod = try Self.text("remote-pin.yaml")
+        #expect(pod.contains("if [ ! -e /var/lib/remote-pin-key/vault.key ]; then") && pod.contains("exit 1"))
+        #expect(pod.contains("args: [serve, ") && !pod.contains("init, ") && !pod.contains("remote-pin-server init"))
+    }
 }

@@ -1,7 +1,9 @@
 import Foundation
 import Logging
-import Synchronization
 import MetricsEndpoint
+import NIOCore
+import NIOPosix
+import Synchronization
 import Telemetry
 import TestSupport
 import Testing
@@ -105,6 +107,94 @@ struct WitnessTests {
         #expect(store.step.withLock { $0 } <= 5)
         serving.cancel()
         await serving.value
+    }
+
+    /// Listens on a Unix socket until `body` returns; answers each connection's line in two parts, and stays open.
+    private func serving(
+        _ path: String,
+        answer: @escaping @Sendable (String) -> String,
+        _ body: () async throws -> Void
+    ) async throws {
+        let listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .bind(unixDomainSocketPath: path) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+                }
+            }
+        async let served: Void = listener.executeThenClose { connections in
+            for try await connection in connections {
+                try await connection.executeThenClose { inbound, outbound in
+                    var line = ""
+                    for try await part in inbound {
+                        line += String(buffer: part)
+                        guard line.hasSuffix("\n") else { continue }
+                        let reply = answer(line)
+                        try await outbound.write(ByteBuffer(string: String(reply.prefix(9))))
+                        try await outbound.write(ByteBuffer(string: String(reply.dropFirst(9))))
+                    }
+                }
+            }
+        }
+        try await body()
+        try await listener.channel.close()
+        try await served
+    }
+
+    @Test("a witness on a Unix socket gets a connection for each request, and its numbers count")
+    func socket() async throws {
+        let path = self.folder.file("witness.sock")
+        let lines = Mutex<[String]>([])
+        let known = Mutex(WitnessRecord(generation: 7, step: 4))
+        try await self.serving(path) { line in
+            lines.withLock { $0.append(line) }
+            let record = known.withLock { $0 }
+            return "{\"generation\":\(record.generation ?? 0),\"step\":\(record.step ?? 0)}\nmore"
+        } _: {
+            let witness = Witness(.socket(path), limit: .seconds(30))
+            let record = try await witness.note(WitnessNumbers(generation: 6, step: 4))
+            #expect(record == WitnessRecord(generation: 7, step: 4))
+            // The store has generation 7 and step 3, which is one step behind.
+            let store = Store()
+            await #expect(throws: WitnessFailure.self) { try await store.keeper(witness).start() }
+            #expect(store.step.withLock { $0 } == 3)
+            known.withLock { $0 = WitnessRecord(generation: 7, step: 3) }
+            // The witness answers the first request, but does not note the step of the second one.
+            await #expect(throws: WitnessFailure.self) { try await store.keeper(witness).start() }
+        }
+        #expect(
+            lines.withLock { $0 } == [
+                "{\"generation\":6,\"step\":4,\"witness\":1}\n", "{\"generation\":7,\"step\":3,\"witness\":1}\n",
+                "{\"generation\":7,\"step\":3,\"witness\":1}\n", "{\"generation\":8,\"step\":4,\"witness\":1}\n",
+            ]
+        )
+    }
+
+    @Test(
+        "a witness on a Unix socket that is absent, hangs up, is silent or answers too much is silent",
+        arguments: ["", "hang up", "wait", "flood"]
+    )
+    func silentSocket(behavior: String) async throws {
+        let path = self.folder.file("silent.sock")
+        let witness = Witness(.socket(path), limit: behavior == "wait" ? .milliseconds(300) : .seconds(30))
+        let ask: @Sendable () async -> Void = {
+            await #expect(throws: WitnessSilence.self) {
+                try await witness.note(WitnessNumbers(generation: 2, step: 2))
+            }
+        }
+        guard !behavior.isEmpty else { return await ask() }
+        let listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .childChannelInitializer { channel in
+                switch behavior {
+                case "hang up": channel.close(promise: nil)
+                case "flood":
+                    channel.writeAndFlush(ByteBuffer(repeating: 0x7B, count: 1 << 16), promise: nil)
+                default: break
+                }
+                return channel.eventLoop.makeSucceededVoidFuture()
+            }
+            .bind(unixDomainSocketPath: path).get()
+        await ask()
+        try await listener.close()
     }
 
     @Test("the shipped program for a TPM counter follows the steps, and never counts down")
