@@ -125,7 +125,8 @@ class Cluster:
         for node in self.nodes:
             key, certificate, request = (node.folder / f"tls.{end}" for end in ("key", "pem", "csr"))
             self.run(["openssl", "req", *curve, "-keyout", key, "-out", request, "-subj", f"/CN={node.name}"])
-            names = self.write(f"{node.name}/tls.ext", f"subjectAltName=IP:{node.place.address}\n")
+            # Patroni calls its own PostgreSQL "localhost" if that listens on 127.0.0.1.
+            names = self.write(f"{node.name}/tls.ext", f"subjectAltName=IP:{node.place.address},DNS:localhost\n")
             signing = ["-CA", authority[1], "-CAkey", authority[0], "-CAcreateserial", "-days", "30"]
             self.run(["openssl", "x509", "-req", "-in", request, *signing, "-extfile", names, "-out", certificate])
 

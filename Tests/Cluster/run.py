@@ -116,20 +116,21 @@ def obey(cluster, say, is_over):
         except TimeoutError:
             continue
         connection.settimeout(None)
-        with connection, connection.makefile("rw") as stream:
+        with connection:
             try:
-                reply = {"lines": list(answer(cluster, faults, *json.loads(stream.readline())))}
+                with connection.makefile() as stream:
+                    request = stream.readline()
+                reply = {"lines": list(answer(cluster, faults, *json.loads(request)))}
             except Failure as failure:
                 reply = {"error": str(failure)}
             except (ValueError, TypeError) as error:
                 reply = {"error": f"bad request: {error}"}
-            for line in reply.get("lines", []):
+            for line in reply.get("lines") or [f"error: {reply.get('error', 'nothing to do')}"]:
                 say(line)
             try:
-                stream.write(json.dumps(reply) + "\n")
-                stream.flush()
-            except BrokenPipeError:
-                pass
+                connection.sendall(json.dumps(reply).encode() + b"\n")
+            except OSError:
+                say("the program that asked is gone")
 
 
 def answer(cluster, faults, command, *arguments):
