@@ -74,7 +74,7 @@ struct AdminAudit: AsyncParsableCommand {
             // If the server's log has no mark, fail instead of verifying without one. Otherwise, an attacker who
             // empties that log could hide that the audit log was truncated.
             guard let mark = AuditMark(newestIn: log) else {
-                throw StartFailure(.data, "the server's log has no line `audit log … newest=…`; nothing was verified")
+                throw StartFailure(.data, "the server's log has no mark (`newest=…`); nothing was verified")
             }
             return mark
         }
