@@ -46,13 +46,20 @@ struct InstructTests {
     func signature(tellsNonce: Bool) async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
-            for tamper in 0..<4 {
+            for tamper in 0..<5 {
                 let session = try await wallet.openSession()
                 var call = try session.instructCall(pin: wrong, tellsNonce: tellsNonce)
                 switch tamper {
                 case 0: call.pinSignature = try #require(P256Signature(Array(repeating: 0, count: 64)))
                 case 1: call.pinSignature = try #require(P256Signature(Array(repeating: 0xFF, count: 64)))
                 case 2: call.pinSignature = try session.instructCall(pin: right, counter: 1).pinSignature
+                case 3:
+                    // The candidate is not a point on the curve.
+                    var body = try InstructBody(decoding: call.body)
+                    var key = body.candidate.bytes
+                    key[64] ^= 1
+                    body.candidate = try #require(P256PublicKey(key))
+                    call.body = body.encoded()
                 default: call.body[5] ^= 1
                 }
                 #expect(await session.connection.answer(.instruct(call)) == .refused(.authenticationFailed))
