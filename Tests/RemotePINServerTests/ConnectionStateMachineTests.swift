@@ -103,6 +103,9 @@ struct ConnectionStateMachineTests {
             try machine.receiveInstruct(counter: 1, at: start)
         }
         _ = try machine.receiveReportWipe(at: start)
+        // It may not do more after its session than before.
+        #expect(throws: OrderViolation.sessionRequired) { try machine.receiveReportWipe(at: start + .seconds(60)) }
+        #expect(throws: OrderViolation.notAllowed(.blockedVersion)) { try machine.receiveEnrollment() }
     }
 
     @Test("a replaced identity applies to the next instruction")

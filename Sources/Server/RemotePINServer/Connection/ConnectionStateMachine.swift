@@ -30,7 +30,7 @@ struct ConnectionStateMachine {
         case greeted(servesVersion: Bool)
         case inSession(Session, servesVersion: Bool)
         /// The session is over, and a new one requires a new connection.
-        case ended
+        case ended(servesVersion: Bool)
     }
 
     private var state = State.awaitingHello
@@ -60,7 +60,7 @@ struct ConnectionStateMachine {
         switch self.state {
         case .awaitingHello:
             throw .notAllowed(.beforeHello)
-        case .greeted(servesVersion: false), .inSession(_, servesVersion: false):
+        case .greeted(servesVersion: false), .inSession(_, servesVersion: false), .ended(servesVersion: false):
             throw .notAllowed(.blockedVersion)
         case .greeted, .inSession, .ended:
             return
@@ -143,8 +143,8 @@ struct ConnectionStateMachine {
 
     private mutating func session(at now: Timestamp) throws(OrderViolation) -> (session: Session, servesVersion: Bool) {
         switch self.state {
-        case .inSession(let session, _) where session.endsAt <= now:
-            self.state = .ended
+        case .inSession(let session, let servesVersion) where session.endsAt <= now:
+            self.state = .ended(servesVersion: servesVersion)
             throw .sessionRequired
         case .inSession(let session, let servesVersion):
             return (session, servesVersion)
