@@ -148,6 +148,7 @@ let shared: [Target] = [
         name: "MetricsEndpoint",
         dependencies: [
             "HostSystem",
+            "Vocabulary",
             coreMetrics,
             nioCore,
             nioHTTP1,

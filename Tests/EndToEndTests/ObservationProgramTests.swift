@@ -1,6 +1,7 @@
 import Foundation
 import HostSystem
 import Lab
+import LabFiles
 import TestSupport
 import Testing
 import Transport
@@ -59,6 +60,25 @@ struct ObservationProgramTests {
         let run = try await check(metrics)
         #expect(run.exitCode == 0 && run.output.isEmpty, "\(run.output)")
         #expect(try await check(metrics + "bad_seconds_count{ 1\n").exitCode != 0)
+        #expect(await server.terminate() == 0)
+    }
+
+    @Test(
+        "a service that sees only processes in /proc exports its process statistics, too",
+        .enabled(if: SmallDisk.isPermitted)
+    )
+    func hiddenProc() async throws {
+        // As systemd does for `ProcSubset=pid`.
+        let script = "mount -t proc -o subset=pid proc /proc && exec \"$0\" serve \"$1\""
+        let server = try await ServerProcess.start(
+            ["--mount", "/bin/sh", "-c", script, Programs.path("remote-pin-server"), self.lab.lab.path],
+            of: "/usr/bin/unshare",
+            environment: Self.loud.merging(["REMOTE_PIN_OBSERVATION_LISTEN": "127.0.0.1:0"]) { $1 }
+        )
+        let metrics = try await ObservedServer(server).get("/metrics")
+        for name in ["start_time_seconds", "cpu_seconds_total", "resident_memory_bytes", "threads"] {
+            #expect(metrics.contains("\nprocess_\(name) "), "\(name)")
+        }
         #expect(await server.terminate() == 0)
     }
 

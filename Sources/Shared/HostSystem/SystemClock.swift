@@ -20,6 +20,14 @@ package struct SystemClock: WallClock {
         self.start.adding(milliseconds: Self.milliseconds(CLOCK_BOOTTIME) - self.startOfBoottime)
     }
 
+    /// The time at which the machine started, according to its present wall clock.
+    ///
+    /// The kernel computes the value in `/proc/stat` in the same way. That file is hidden from a service with systemd's
+    /// `ProcSubset=pid`.
+    package static var bootTime: Timestamp {
+        Timestamp(milliseconds: Self.milliseconds(CLOCK_REALTIME) - Self.milliseconds(CLOCK_BOOTTIME))
+    }
+
     private static func milliseconds(_ clock: clockid_t) -> Int64 {
         var time = timespec()
         precondition(unsafe clock_gettime(clock, &time) == 0, "every supported kernel has this clock")

@@ -1,4 +1,5 @@
 internal import HostSystem
+internal import Vocabulary
 
 /// Statistics about this process, as reported by Linux (proc_pid_stat(5)).
 struct ProcessFigures {
@@ -16,10 +17,10 @@ struct ProcessFigures {
 
     /// Reads the current statistics, or returns nil if the kernel does not provide them.
     static func current() -> ProcessFigures? {
-        guard let stat = Self.text(of: "/proc/self/stat"), let status = Self.text(of: "/proc/self/status"),
-            let boot = Self.bootTime
-        else { return nil }
-        return ProcessFigures(stat: stat, status: status, bootTime: boot)
+        guard let stat = Self.text(of: "/proc/self/stat"), let status = Self.text(of: "/proc/self/status") else {
+            return nil
+        }
+        return ProcessFigures(stat: stat, status: status, bootTime: Self.bootTime)
     }
 
     /// - Parameter bootTime: The machine's boot time in seconds since 1970.
@@ -49,11 +50,8 @@ struct ProcessFigures {
 
     /// The machine's boot time.
     ///
-    /// It is read only once per process.
-    private static let bootTime: Double? = {
-        let lines = Self.text(of: "/proc/stat")?.split(separator: "\n") ?? []
-        return lines.first { $0.hasPrefix("btime ") }.flatMap { Double($0.dropFirst("btime ".count)) }
-    }()
+    /// It is read only once per process, so that the start time does not change with the wall clock.
+    private static let bootTime = Double(SystemClock.bootTime.milliseconds) / 1000
 
     /// The number of open file descriptors.
     static var openFiles: Double? {

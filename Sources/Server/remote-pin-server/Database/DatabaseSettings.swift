@@ -82,8 +82,7 @@ struct DatabaseSettings {
     }
 
     private static func serverName(_ settings: ServerSettings) throws -> String {
-        let text = try? String(contentsOfFile: "/proc/sys/kernel/hostname", encoding: .utf8)
-        let machine = text?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
+        let machine = MachineName.current
         guard let name = settings.serverName(ofMachine: machine) else {
             throw StartFailure(
                 .configuration,
