@@ -115,6 +115,8 @@ class Node:
                     "rewind": {"username": "rewind", "password": cluster.secret["rewind"], **tls},
                 },
                 "parameters": {
+                    # Files in the node's folder, which a killed node leaves behind in /dev/shm otherwise.
+                    "dynamic_shared_memory_type": "mmap",
                     "unix_socket_directories": str(self.folder),
                     "ssl": True,
                     "ssl_cert_file": str(self.folder / "tls.pem"),
