@@ -242,8 +242,8 @@ def main():
         if name == "test":
             command.add_argument("--faults", nargs="+", metavar="NAME", help="instead of most of them")
             command.add_argument("--duration", default="2m", help="of the load, such as 10m")
-            command.add_argument("--connections", type=int, default=16, metavar="N", help="of the load")
-            meaning = "of the load; six of them are revoked each minute"
+            command.add_argument("--connections", type=int, default=16, metavar="N", help="connections that the load uses")
+            meaning = "wallets that the load uses; six of them are revoked each minute"
             command.add_argument("--wallets", type=int, default=200, metavar="N", help=meaning)
             meaning = "mean time until a fault is healed; a failover takes 20 s"
             command.add_argument("--fault-for", default="3s", metavar="DURATION", help=meaning)

@@ -64,7 +64,7 @@ struct ObservationProgramTests {
     }
 
     @Test(
-        "a service that sees only processes in /proc exports its process statistics, too",
+        "process statistics are exported even if /proc shows nothing but processes",
         .enabled(if: SmallDisk.isPermitted)
     )
     func hiddenProc() async throws {

@@ -98,7 +98,7 @@ struct OlderStoreTests {
         #expect(output.contains("records generation"), "\(output)")
     }
 
-    @Test("the generation goes to the log once a second at most, and with the entry of a stop")
+    @Test("the generation is logged at most once a second, and once more when the server stops")
     func announcements() async throws {
         @Sendable func lines(_ server: ServerProcess) -> [Substring] {
             server.output.split(separator: "\n").filter { $0.contains(" audit log generation=") }

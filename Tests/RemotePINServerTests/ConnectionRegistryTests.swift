@@ -139,7 +139,7 @@ struct ConnectionRegistryTests {
             #expect(page.count == 200 || !more)
             listed += page.map(\.0)
             hasMore = more
-            // Behind the page that was just read.
+            // Both changes are before the start of the next page.
             self.registry.leave(listed[0])
             open(listed[listed.count - 1] - 1)
         }

@@ -103,7 +103,7 @@ struct ConnectionStateMachineTests {
             try machine.receiveInstruct(counter: 1, at: start)
         }
         _ = try machine.receiveReportWipe(at: start)
-        // It may not do more after its session than before.
+        // The end of its session allows it nothing more.
         #expect(throws: OrderViolation.sessionRequired) { try machine.receiveReportWipe(at: start + .seconds(60)) }
         #expect(throws: OrderViolation.notAllowed(.blockedVersion)) { try machine.receiveEnrollment() }
     }

@@ -63,7 +63,7 @@ struct ManifestTests {
         #expect(try Self.number(after: "maxUnavailable: ", in: "remote-pin.yaml") == 0)
     }
 
-    @Test("no source of connections can take all places", arguments: ["base.yaml", "cluster.yaml"])
+    @Test("one source gets at most a quarter of the connections", arguments: ["base.yaml", "cluster.yaml"])
     func sources(configuration: String) throws {
         let settings = try Self.settings(in: configuration)
         let limit = settings[SettingTable.connectionsPerSource]
@@ -71,7 +71,7 @@ struct ManifestTests {
         #expect(limit > 0 && limit <= settings[SettingTable.connections] / 4)
     }
 
-    @Test("only the job that runs once creates a vault or a store, so that a lost volume stops the server")
+    @Test("only the init job creates a vault or a store; on a lost volume the server does not start")
     func initialization() throws {
         #expect(try Self.text("init.yaml").contains("args: [init, "))
         let pod = try Self.text("remote-pin.yaml")

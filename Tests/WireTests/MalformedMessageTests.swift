@@ -111,7 +111,7 @@ struct MalformedMessageTests {
         }
     }
 
-    @Test("fields of a newer client are ignored outside a signed body, up to 100 of them", arguments: [1, 100])
+    @Test("up to 100 fields of a newer client are ignored outside a signed body", arguments: [1, 100])
     func ignored(count: Int) throws {
         let frame = request(2) {
             $0.text(1, "1.0")

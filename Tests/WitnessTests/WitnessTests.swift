@@ -140,7 +140,7 @@ struct WitnessTests {
         try await served
     }
 
-    @Test("a witness on a Unix socket gets a connection for each request, and its numbers count")
+    @Test("a witness at a Unix socket gets a connection for each request, and its higher numbers prevent a start")
     func socket() async throws {
         let path = self.folder.file("witness.sock")
         let lines = Mutex<[String]>([])
@@ -170,7 +170,7 @@ struct WitnessTests {
     }
 
     @Test(
-        "a witness on a Unix socket that is absent, hangs up, is silent or answers too much is silent",
+        "a witness at a Unix socket that is absent, hangs up, does not answer or sends too much counts as silent",
         arguments: ["", "hang up", "wait", "flood"]
     )
     func silentSocket(behavior: String) async throws {
