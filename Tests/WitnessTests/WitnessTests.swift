@@ -109,7 +109,7 @@ struct WitnessTests {
         await serving.value
     }
 
-    /// Listens on a Unix socket until `body` returns; answers each connection's line in two parts, and stays open.
+    /// Listens on a Unix socket until `body` returns; answers each connection's line, and leaves the connection open.
     private func serving(
         _ path: String,
         answer: @escaping @Sendable (String) -> String,
@@ -128,9 +128,7 @@ struct WitnessTests {
                     for try await part in inbound {
                         line += String(buffer: part)
                         guard line.hasSuffix("\n") else { continue }
-                        let reply = answer(line)
-                        try await outbound.write(ByteBuffer(string: String(reply.prefix(9))))
-                        try await outbound.write(ByteBuffer(string: String(reply.dropFirst(9))))
+                        try await outbound.write(ByteBuffer(string: answer(line)))
                     }
                 }
             }
@@ -148,7 +146,9 @@ struct WitnessTests {
         try await self.serving(path) { line in
             lines.withLock { $0.append(line) }
             let record = known.withLock { $0 }
-            return "{\"generation\":\(record.generation ?? 0),\"step\":\(record.step ?? 0)}\nmore"
+            // Longer than one read, which takes 2,048 bytes.
+            let space = String(repeating: " ", count: 3_000)
+            return "{\"generation\":\(record.generation ?? 0),\(space)\"step\":\(record.step ?? 0)}\nmore"
         } _: {
             let witness = Witness(.socket(path), limit: .seconds(30))
             let record = try await witness.note(WitnessNumbers(generation: 6, step: 4))
