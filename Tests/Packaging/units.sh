@@ -169,8 +169,9 @@ fails inside systemctl start remote-pin-status-list.service 2>/dev/null
 must inside test -s /var/lib/remote-pin/status.json
 must as_server /usr/share/remote-pin-server/maintenance/fetch-status-list /var/lib/remote-pin/status.json \
     file:///var/lib/remote-pin/status.json
-for metric in backup audit_verified; do
-    must grep -q "^remote_pin_${metric}_timestamp_seconds 1" <<<"$(inside curl -fsS http://127.0.0.1:9464/metrics)"
+# The last one although ProcSubset=pid hides /proc/stat.
+for metric in remote_pin_backup_timestamp remote_pin_audit_verified_timestamp process_start_time; do
+    must grep -q "^${metric}_seconds 1" <<<"$(inside curl -fsS http://127.0.0.1:9464/metrics)"
 done
 
 say "reload: a good certificate is used; a bad one is reported and the old one stays"
