@@ -15,6 +15,10 @@ from node import DATABASE, ROLE, Node
 from processes import Failure, Process, run
 
 
+# RestartPreventExitStatus in the server's unit.
+NEEDS_OPERATOR = (77, 78, 79)
+
+
 class Server:
     """An application server, behind the balancer."""
 
@@ -23,8 +27,11 @@ class Server:
         self.folder = cluster.make_folder(name)
         self.port, self.ready_port = self.place.port(7400), self.place.port(9464)
         self.process = None
+        # A fault keeps the server down.
+        self.is_down = False
 
     def start(self):
+        self.is_down = False
         settings = {
             **self.cluster.store_settings(),
             "REMOTE_PIN_LISTEN_ADDRESS": f"{self.place.address}:{self.port}",
@@ -256,6 +263,20 @@ class Cluster:
         wanted = {"quorum": 2, True: 1, False: 0}[self.options.synchronous]
         known = sum(member["role"] in ("sync_standby", "quorum_standby") for member in members)
         return "*" not in names and synchronous == known == wanted and streaming == 2
+
+    def restart_servers(self):
+        """Starts servers that have ended, as a service manager does, and returns what it did.
+
+        A server ends if the database fails over while it starts. After some statuses an operator must act.
+        """
+        restarted = []
+        for server in self.servers:
+            if server.process and not server.process.is_running and not server.is_down:
+                status = server.process.status
+                if status not in NEEDS_OPERATOR:
+                    server.start()
+                    restarted.append(f"started {server.name} again, which had ended with {status}")
+        return restarted
 
     def wait_until_healthy(self, seconds=240):
         self.wait_for("a primary with two streaming standbys that are synchronous", self.is_healthy, seconds)

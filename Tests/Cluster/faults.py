@@ -224,6 +224,7 @@ def set_clock(cluster, moved, offset):
 def server_kill(cluster, target):
     """a server dies: SIGKILL"""
     victim = server(cluster, target)
+    victim.is_down = True
     send(victim.process.pid, signal.SIGKILL)
     victim.process.wait(5)
     yield f"killed {victim.name}"

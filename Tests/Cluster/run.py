@@ -114,6 +114,8 @@ def obey(cluster, say, is_over):
         try:
             connection, _ = listener.accept()
         except TimeoutError:
+            for line in cluster.restart_servers():
+                say(line)
             continue
         connection.settimeout(None)
         with connection:
