@@ -168,6 +168,15 @@ class Bench:
         subprocess.run([self.program("pin-load"), *map(str, command)], check=True, stdout=output, stderr=output)
         return path
 
+    def fill(self, lab, registered, count):
+        """Registers wallets at a lab, unless it was filled earlier, and copies one until its store has `count`."""
+        if (lab / "filled").exists():
+            return
+        with self.server(lab):
+            self.wallets(lab, registered)
+        fill(lab / "server", count)
+        (lab / "filled").touch()
+
     def load(self, lab, wallets, *arguments, wait=True, apart=False):
         """Returns the report of `pin-load run`; with apart, it runs on the cores without the server."""
         command = [self.program("pin-load"), "run", "--lab", lab, "--wallets", wallets, "--json", *arguments]
@@ -407,11 +416,8 @@ class Bench:
         """server CPU of a check with a thousand wallets / with a million, each connection moving on after 8 checks"""
         few, many = self.lab("lab"), self.lab(f"lab-{self.options.many}")
         used = min(self.options.many, MOST_REGISTERED)
-        if used < self.options.many and not (many / "filled").exists():
-            with self.server(many):
-                self.wallets(many, used)
-            fill(many / "server", self.options.many)
-            (many / "filled").touch()
+        if used < self.options.many:
+            self.fill(many, used, self.options.many)
         rounds = []
         # Both servers are up, so that the two runs of a round follow each other directly.
         with self.server(few, apart=True), self.server(many, apart=True):
@@ -484,12 +490,7 @@ class Bench:
     def start(self):
         """time and memory of a start with many wallets"""
         lab = self.lab(f"start-{self.options.started}")
-        if not (lab / "filled").exists():
-            with self.server(lab):
-                # The sealed values, attested facts and record of the copies.
-                self.wallets(lab, 1)
-            fill(lab / "server", self.options.started)
-            (lab / "filled").touch()
+        self.fill(lab, 1, self.options.started)
         rounds = []
         for _ in range(self.options.rounds):
             before = time.perf_counter()

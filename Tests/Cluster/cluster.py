@@ -269,13 +269,14 @@ class Cluster:
 
         A server ends if the database fails over while it starts. After some statuses an operator must act.
         """
+        ended = [server for server in self.servers if not server.is_down and not server.process.is_running]
         restarted = []
-        for server in self.servers:
-            if server.process and not server.process.is_running and not server.is_down:
-                status = server.process.status
-                if status not in NEEDS_OPERATOR:
-                    server.start()
-                    restarted.append(f"started {server.name} again, which had ended with {status}")
+        for server in ended:
+            status = server.process.status
+            if status in NEEDS_OPERATOR:
+                continue
+            server.start()
+            restarted.append(f"started {server.name} again, which had ended with {status}")
         return restarted
 
     def wait_until_healthy(self, seconds=240):

@@ -123,11 +123,12 @@ def obey(cluster, say, is_over):
                 with connection.makefile() as stream:
                     request = stream.readline()
                 reply = {"lines": list(answer(cluster, faults, *json.loads(request)))}
+                lines = reply["lines"]
             except Failure as failure:
-                reply = {"error": str(failure)}
+                reply, lines = {"error": str(failure)}, [f"error: {failure}"]
             except (ValueError, TypeError) as error:
-                reply = {"error": f"bad request: {error}"}
-            for line in reply.get("lines") or [f"error: {reply.get('error', 'nothing to do')}"]:
+                reply, lines = {"error": f"bad request: {error}"}, []
+            for line in lines:
                 say(line)
             try:
                 connection.sendall(json.dumps(reply).encode() + b"\n")
@@ -244,7 +245,8 @@ def main():
         if name == "test":
             command.add_argument("--faults", nargs="+", metavar="NAME", help="instead of most of them")
             command.add_argument("--duration", default="2m", help="of the load, such as 10m")
-            command.add_argument("--connections", type=int, default=16, metavar="N", help="connections that the load uses")
+            meaning = "connections that the load uses"
+            command.add_argument("--connections", type=int, default=16, metavar="N", help=meaning)
             meaning = "wallets that the load uses; six of them are revoked each minute"
             command.add_argument("--wallets", type=int, default=200, metavar="N", help=meaning)
             meaning = "mean time until a fault is healed; a failover takes 20 s"

@@ -81,7 +81,8 @@ as_server remote-pin-server config show --json /var/lib/remote-pin/lab >"$work/l
 as_server mv /var/lib/remote-pin/lab/server/vault.key /var/lib/remote-pin-key/lab.key
 "$here/lab-configuration.py" vault.key-file=/var/lib/remote-pin-key/lab.key audit.file=/var/log/remote-pin/audit.log \
     admin.socket=/run/remote-pin/admin.sock portal.socket=/run/remote-pin-portal/portal.sock \
-    portal.group=remote-pin-portal log.file=none observation.listen=127.0.0.1:9464 <"$work/lab.json" >"$root/etc/remote-pin/server.yaml"
+    portal.group=remote-pin-portal log.file=none observation.listen=127.0.0.1:9464 \
+    <"$work/lab.json" >"$root/etc/remote-pin/server.yaml"
 as_server remote-pin-server check-config --config /etc/remote-pin/server.yaml >"$work/check.out" 2>&1
 inside runuser -u remote-pin-portal -- remote-pin-portal --check --config /etc/remote-pin/portal.yaml >"$work/check-portal.out" 2>&1
 # Shorten the watchdog interval of 30 s for the test.
