@@ -33,6 +33,7 @@ let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
+let metricsTestKit = Target.Dependency.product(name: "MetricsTestKit", package: "swift-metrics")
 let mustache = Target.Dependency.product(name: "Mustache", package: "swift-mustache")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
@@ -949,6 +950,7 @@ let tests: [Target] = [
             "Vocabulary",
             "WalletStore",
             grdb,
+            metricsTestKit,
         ]
     ),
     .testTarget(

@@ -80,7 +80,7 @@ final class PostgreSQLSteps: StoreSteps {
         _ reply: Box<Reply>,
         _ contents: Contents
     ) throws -> (reply: Reply, contents: Contents, commits: Bool) {
-        let step = JudgingStep(kind: kind, deadline: .now)
+        let step = JudgingStep(kind: kind, began: .now)
         switch try step.decide(from: self.values(in: contents), self.storeFacts, key: self.key) {
         case .answer(let answer):
             answer()

@@ -54,7 +54,8 @@ package final class PostgreSQLWalletStore: WalletStore {
         try await self.perform(.changingFacts) { try $0.setPolicy() }
     }
 
-    private init(_ parts: StoreParts, _ confirmed: ConfirmedCommits) {
+    private init(_ opened: StoreParts, _ confirmed: ConfirmedCommits) {
+        let parts = opened.metered()
         self.parts = parts
         self.confirmed = confirmed
         let (latency, root, announced) = (self.commitLatency, self.root, self.announced)
@@ -130,7 +131,7 @@ package final class PostgreSQLWalletStore: WalletStore {
         let result: Result<Answer, StoreError> = await withCheckedContinuation { waiter in
             let step = JudgingStep(
                 kind: kind { waiter.resume(returning: $0) },
-                deadline: self.parts.machine.now() + self.parts.timeLimit
+                began: self.parts.machine.now()
             )
             if !self.judging.put(step) { step.refuse(.unavailable) }
         }

@@ -54,6 +54,8 @@ package struct StoreParts: Sendable {
     /// Signs the roots of receipts, or nil if the store issues no receipts.
     package var receipts: (any ReceiptSigner)?
     package var metrics: any MetricsFactory
+    /// The metrics of the store, which creates them.
+    var meters = DatabaseMeters.none
     /// Receives the reason for each refusal, for the log.
     ///
     /// The reason contains nothing that comes from a wallet.

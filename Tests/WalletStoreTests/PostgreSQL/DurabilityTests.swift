@@ -33,6 +33,18 @@ struct DurabilityTests {
         }
     }
 
+    @Test(
+        "the number of standbys that a commit waits for",
+        arguments: [
+            ("", 0), ("one", 1), ("one, two", 1), ("ANY 2 (one, two, three)", 2), ("FIRST 3 (a, b, c)", 3),
+            ("2 (a, b)", 2),
+        ]
+    )
+    func standbyCount(names: String, count: Int) throws {
+        let settings = try #require(DurabilitySettings("on|on|on|notice|f|ppp|\(names)"))
+        #expect(settings.standbyCount == count)
+    }
+
     @Test("a store is not opened on a database that does not wait for a standby")
     func opening() async throws {
         let place = try await PostgreSQLPlace()

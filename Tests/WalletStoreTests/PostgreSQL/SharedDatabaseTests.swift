@@ -1,3 +1,4 @@
+import MetricsTestKit
 import PINPolicy
 import PostgreSQLClient
 import Testing
@@ -137,6 +138,30 @@ struct SharedDatabaseTests {
         try await #expect(store.judge(wallets[1].attempt(right: false)) == self.threeLeft)
         try self.connection.run("commit")
         try await #expect(locked.value == self.threeLeft)
+    }
+
+    @Test("rows that another server has changed, transactions, and the reasons of refusals are counted")
+    func meters() async throws {
+        let metrics = TestMetrics()
+        var parts = self.place.parts(as: "measured")
+        parts.metrics = metrics
+        let store = try await PostgreSQLWalletStore.open(parts)
+        let wallet = try await TestWallet(in: store)
+        func total(_ name: String, _ labels: [(String, String)] = []) throws -> Int64 {
+            try metrics.expectCounter("remote_pin_store_\(name)_total", labels).totalValue
+        }
+        #expect(try await store.judge(wallet.attempt(right: false)) == self.threeLeft)
+        #expect(try total("comparison_misses") == 0)
+        _ = try await self.store.judge(wallet.attempt(right: true))
+        #expect(try await store.judge(wallet.attempt(right: false)) == self.threeLeft)
+        #expect(try total("comparison_misses") == 1)
+        #expect(try metrics.expectTimer("remote_pin_store_transaction_seconds").values.count >= 1)
+        #expect(try metrics.expectTimer("remote_pin_store_queue_wait_seconds").values.count >= 3)
+        #expect(try total("refusals", [("reason", "lost_commits")]) == 0)
+        _ = try self.connection.run("update facts set lost_commits = true")
+        await #expect(throws: StoreError.unavailable) { try await store.judge(wallet.attempt(right: false)) }
+        #expect(try total("refusals", [("reason", "lost_commits")]) > 0)
+        #expect(try total("refusals", [("reason", "policy")]) == 0)
     }
 
     @Test("a revocation of the solution waits for the transactions before it, and those after it wait")

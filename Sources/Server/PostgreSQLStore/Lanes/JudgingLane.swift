@@ -27,7 +27,7 @@ final class JudgingWorker {
 
     private let parts: StoreParts
     private let policy: String
-    private let meters: StoreMeters
+    private let meters: DatabaseMeters
     private let latency: CommitLatency
     private let newestRoot: NewestRoot
     private let confirmed: ConfirmedCommits
@@ -40,7 +40,7 @@ final class JudgingWorker {
     init(_ parts: StoreParts, _ confirmed: ConfirmedCommits, latency: CommitLatency, newestRoot: NewestRoot) {
         self.parts = parts
         self.policy = StorePolicy(parts.policy).text
-        self.meters = StoreMeters(parts.metrics)
+        self.meters = parts.meters
         self.latency = latency
         self.newestRoot = newestRoot
         self.confirmed = confirmed
@@ -51,6 +51,7 @@ final class JudgingWorker {
     ///
     /// A wallet whose row is locked therefore does not delay any other wallet.
     func run(_ steps: [JudgingStep]) -> [JudgingStep] {
+        if let first = steps.first { self.meters.batches.wait.record(self.parts.machine.now() - first.began) }
         var again: [JudgingStep] = []
         var waiting = steps
         while !waiting.isEmpty {
@@ -63,7 +64,7 @@ final class JudgingWorker {
             do {
                 again += try self.run(batch, on: session)
             } catch {
-                self.parts.onRefusal("\(error)")
+                self.parts.refuse(error)
                 // Rejected by the database: another database may be the primary by now.
                 self.reconnection.drop()
                 self.known = [:]
@@ -85,7 +86,7 @@ final class JudgingWorker {
     }
 
     private func refuse(_ steps: [JudgingStep], _ reason: StoreError) {
-        self.meters.failedBatches.increment()
+        self.meters.batches.failedBatches.increment()
         for step in steps { step.refuse(reason) }
     }
 
@@ -196,8 +197,8 @@ final class JudgingWorker {
         }
         let duration = self.parts.machine.now() - start
         self.latency.note(duration)
-        self.meters.commit.record(duration)
-        self.meters.batch.record(proposals.count)
+        self.meters.batches.commit.record(duration)
+        self.meters.batches.batch.record(proposals.count)
         let ids = rows.bytes(0, 6) ?? []
         let width = WalletIDKind.byteCount
         let written = Set(
@@ -209,13 +210,14 @@ final class JudgingWorker {
         answers += self.certified(done, epoch: session.facts.epoch)
         for proposal in done { self.known[proposal.step.wallet] = proposal.values }
         let missed = proposals.filter { !written.contains($0.step.wallet) }.map(\.step)
+        self.meters.comparisonMisses.increment(by: missed.count)
         for step in missed { self.known[step.wallet] = nil }
         if !missed.isEmpty {
             do {
                 try session.take(rows)
             } catch {
                 // The commits stand; only the other steps need the facts.
-                self.parts.onRefusal("\(error)")
+                self.parts.refuse(error)
                 self.reconnection.drop()
             }
         }
@@ -247,9 +249,9 @@ final class JudgingWorker {
     ///
     /// Their rows were locked or changed on every try, and nothing was counted.
     private func dueAgain(_ steps: [JudgingStep]) -> [JudgingStep] {
-        let now = self.parts.machine.now()
-        for step in steps where step.deadline <= now { step.refuse(.unavailable) }
-        return steps.filter { $0.deadline > now }
+        let latest = self.parts.machine.now() - self.parts.timeLimit
+        for step in steps where step.began <= latest { step.refuse(.unavailable) }
+        return steps.filter { $0.began > latest }
     }
 }
 

@@ -12,8 +12,8 @@ struct JudgingStep: Sendable {
     }
 
     let kind: Kind
-    /// The time after which it is refused instead of retried.
-    let deadline: ContinuousClock.Instant
+    /// The time at which it was put into the queue.
+    let began: ContinuousClock.Instant
 
     var wallet: WalletID {
         switch self.kind {

@@ -134,7 +134,7 @@ final class Reconnection {
             self.session = try StoreSession(self.parts, self.confirmed)
         } catch {
             self.notBefore = self.parts.machine.now() + Self.pause
-            self.parts.onRefusal("\(error)")
+            self.parts.refuse(error)
         }
         return self.session
     }

@@ -1,3 +1,4 @@
+internal import Metrics
 internal import PINPolicy
 internal import PostgreSQLClient
 internal import Vocabulary
@@ -151,6 +152,7 @@ final class StoreSession {
         }
         if let problem = settings.problem(for: self.parts.durability) { throw .losesCommits(problem) }
         self.safeSettings = text
+        self.parts.meters.standbys.record(settings.standbyCount)
     }
 
     /// Reads and checks the settings again after a commit whose statement returned safe ones.

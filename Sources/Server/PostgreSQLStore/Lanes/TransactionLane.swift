@@ -31,6 +31,7 @@ final class TransactionWorker {
 
     /// Runs one step and answers it.
     func run(_ step: TransactionStep) {
+        let start = self.parts.machine.now()
         for _ in 0..<Self.mostTries {
             guard let session = self.reconnection.current() else { return step.refuse(.unavailable) }
             do {
@@ -38,6 +39,7 @@ final class TransactionWorker {
                 let answer = try step.run(transaction)
                 if transaction.isOnRecord, let mark = self.announced.mark { try transaction.keep(mark) }
                 if step.access == .reading { try transaction.commit() } else { try transaction.commit(self.confirmed) }
+                self.parts.meters.transaction.record(self.parts.machine.now() - start)
                 return answer()
             } catch {
                 if let reason = self.reason(for: error, of: step, on: session) { return step.refuse(reason) }
@@ -62,12 +64,12 @@ final class TransactionWorker {
             if (try? session.run("rollback")) == nil { self.reconnection.drop() }
             return error
         case PostgreSQLFailure.outcomeUnknown:
-            self.parts.onRefusal("\(error)")
+            self.parts.refuse(error)
             self.reconnection.drop()
             // Nothing was to be written.
             return step.access == .reading ? .unavailable : .outcomeUnknown
         default:
-            self.parts.onRefusal("\(error)")
+            self.parts.refuse(error)
             // The server rolls back the transaction when its connection ends.
             self.reconnection.drop()
             return .unavailable

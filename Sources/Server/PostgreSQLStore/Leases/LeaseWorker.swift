@@ -69,6 +69,7 @@ final class LeaseWorker {
                 try self.renew()
                 try self.sleep()
             } catch {
+                self.parts.meters.count(error)
                 self.parts.onRefusal("the lease was not renewed: \(error)")
                 self.disconnect()
                 if !self.keeper.isHeld { self.keeper.abandonWaiters() }

@@ -47,6 +47,16 @@ struct DurabilitySettings: Hashable {
     /// The names of the standbys that a commit waits for, empty if it waits for none.
     var standbyNames: String { String(self.fields[6].trimmingSpaces) }
 
+    /// The number of standbys that a commit waits for: n in `FIRST n (…)`, `ANY n (…)` and `n (…)`, and otherwise 1.
+    ///
+    /// Source: PostgreSQL's documentation of `synchronous_standby_names`.
+    var standbyCount: Int {
+        let names = self.standbyNames
+        guard !names.isEmpty else { return 0 }
+        guard let open = names.firstIndex(of: "(") else { return 1 }
+        return names[..<open].split(separator: " ").last.flatMap { Int($0) } ?? 1
+    }
+
     /// The settings of the server by name, for operators.
     var named: [(name: String, value: String)] {
         let names = ["synchronous_commit", "fsync", "full_page_writes", "client_min_messages"]

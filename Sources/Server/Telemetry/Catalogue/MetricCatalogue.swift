@@ -129,9 +129,35 @@ package enum MetricCatalogue {
             "Steps per commit."
         ),
         MetricDefinition(
+            "remote_pin_store_transaction_seconds",
+            .histogram(bounds: Self.seconds),
+            "Time of a change of the PIN, a registration, a revocation or a query in PostgreSQL, with its commit."
+        ),
+        MetricDefinition(
+            "remote_pin_store_comparison_misses_total",
+            .counter,
+            "Steps decided again because another server had changed or locked the wallet's row in PostgreSQL."
+        ),
+        MetricDefinition(
+            "remote_pin_store_standbys",
+            .gauge,
+            "Standbys that each commit in PostgreSQL waits for; 0 if it waits for none."
+        ),
+        MetricDefinition(
+            "remote_pin_store_refusals_total",
+            .counter,
+            "Failed connections and statements, and reasons not to use the database, by reason.",
+            labels: [
+                "reason": [
+                    "unreachable", "rejected", "outcome_unknown", "lost_commits", "unsafe_settings", "policy",
+                    "other_store", "epoch_ended", "name_in_use", "other",
+                ]
+            ]
+        ),
+        MetricDefinition(
             "remote_pin_store_failed_batches_total",
             .counter,
-            "Batches not written because the disk was full, or the database in use or damaged."
+            "Batches not written, for example because of a full disk, or a database that is in use, damaged or away."
         ),
         MetricDefinition(
             "remote_pin_store_damage",
@@ -216,7 +242,8 @@ package enum MetricCatalogue {
         MetricDefinition(
             "remote_pin_store_generation",
             .gauge,
-            "Generation of the store; rises with every commit that changes the store and never falls."
+            "Generation of the store; rises with every commit that changes the store. It falls if an older store "
+                + "replaces it."
         ),
         MetricDefinition(
             "remote_pin_witness_requests_total",
