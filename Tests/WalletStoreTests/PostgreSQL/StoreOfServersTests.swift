@@ -108,6 +108,23 @@ struct StoreOfServersTests {
         #expect(confirmed.total == 5)
     }
 
+    @Test("commits that a server only found count as confirmed after a later commit: before, their loss stops nothing")
+    func foundCommits() async throws {
+        let first = try await self.open(as: "first")
+        _ = try await TestWallet(in: first)
+        await first.close()
+        let parts = self.place.parts(as: "first")
+        let confirmed = try ConfirmedCommits(parts)
+        func lose() throws { try self.place.connect().run("update commit_numbers set number = number - 1") }
+        let session = try StoreSession(parts, confirmed)
+        #expect(confirmed.total == 2, "a registration and a session")
+        try lose()
+        let next = try StoreSession(parts, confirmed)
+        try confirmed.confirmFound { _ = try next.commit("update facts set lost_commits = false") }
+        #expect(throws: PostgreSQLStoreOpenError.lostCommits) { _ = try StoreSession(parts, confirmed) }
+        session.connection.close()
+    }
+
     @Test("an epoch takes commits into account by the end of a server's log, or by the numbers of each lane")
     func accounted() {
         var mark = CommitMark(server: "first")

@@ -21,7 +21,25 @@ final class ConfirmedCommits: Sendable {
     private let server: String
     private let path: String?
     private let onRefusal: @Sendable (String) -> Void
-    private typealias Newest = (mark: CommitMark, file: RecordFile?)
+    /// This server's commits.
+    private struct Newest {
+        /// The confirmed ones.
+        var mark: CommitMark
+        var file: RecordFile?
+        /// The numbers that the database had when this process first connected to it in the present epoch.
+        ///
+        /// After a cancelled wait, a commit is visible although no standby has it, and a failover may lose it. If these
+        /// numbers counted as confirmed at once, that loss would stop all servers.
+        var found: CommitMark?
+
+        /// The confirmed commits and those that were found.
+        var all: CommitMark {
+            var all = self.mark
+            if let found = self.found { _ = all.raise(to: found) }
+            return all
+        }
+    }
+
     private let newest: Mutex<Newest>
 
     /// Reads the mark left by an earlier process, if the parts name a file for it.
@@ -34,7 +52,7 @@ final class ConfirmedCommits: Sendable {
         self.path = parts.commitMark
         let unknown = CommitMark(server: parts.server)
         guard let path = parts.commitMark else {
-            self.newest = Mutex((unknown, nil))
+            self.newest = Mutex(Newest(mark: unknown))
             return
         }
         let (mark, file): (CommitMark?, RecordFile?)
@@ -45,7 +63,7 @@ final class ConfirmedCommits: Sendable {
             throw .files("\(error)")
         }
         if let mark, mark.server != parts.server { throw .markOfAnotherServer(mark.server, path: path) }
-        self.newest = Mutex((mark ?? unknown, file))
+        self.newest = Mutex(Newest(mark: mark ?? unknown, file: file))
     }
 
     /// A statement that increments the commit number for server $s and lane $l, and returns it.
@@ -59,8 +77,8 @@ final class ConfirmedCommits: Sendable {
     /// The parameters of ``count(server:lane:)``.
     func values(of lane: CommitLane) -> [PostgreSQLValue] { [.text(self.server), .text(lane.rawValue)] }
 
-    /// The number of this server's confirmed commits.
-    var total: UInt64 { self.newest.withLock(\.mark.total) }
+    /// The number of this server's commits: the confirmed ones, and those that the database had at the start.
+    var total: UInt64 { self.newest.withLock(\.all.total) }
 
     /// Notes a confirmed commit, before any answer that depends on it.
     ///
@@ -71,7 +89,7 @@ final class ConfirmedCommits: Sendable {
         mark.epoch = epoch
         mark.numbers[lane] = number
         let isKnown = self.newest.withLock { newest in
-            guard newest.mark.epoch <= epoch else { return false }
+            guard newest.all.epoch <= epoch else { return false }
             self.raise(&newest, to: mark, creating: true)
             return true
         }
@@ -95,9 +113,19 @@ final class ConfirmedCommits: Sendable {
             // Once the epoch has changed, later commits of the other lane may be in another database.
             let known = newest.mark.epoch == stored.epoch ? before : newest.mark
             guard stored.contains(known, accounted.first { $0.epoch == known.epoch }) else { return false }
-            self.raise(&newest, to: stored, creating: false)
+            if newest.found.map({ $0.epoch < stored.epoch }) ?? true { newest.found = stored }
             return true
         }
+    }
+
+    /// Runs a commit, and then counts the numbers as confirmed that the database had when this process connected.
+    ///
+    /// Commits are ordered, so a standby that has this commit has the earlier ones, too.
+    func confirmFound<Result>(by commit: () throws -> Result) rethrows -> Result {
+        let found = self.newest.withLock(\.found)
+        let result = try commit()
+        if let found { self.newest.withLock { self.raise(&$0, to: found, creating: false) } }
+        return result
     }
 
     /// Takes the higher numbers, and writes them to the file.

@@ -37,7 +37,7 @@ final class LeaseWorker {
     func begin() throws {
         while try !self.round().take() { try self.waitForEnd() }
         while true {
-            try self.renew()
+            try self.keeper.confirmed.confirmFound { try self.renew() }
             if self.keeper.isHeld { return }
             // The reason was logged with the renewal.
             self.parts.machine.sleep(Self.pause)
