@@ -158,6 +158,10 @@ cluster: packages-cluster cluster-programs ## three servers on a PostgreSQL clus
 cluster-test: packages-cluster cluster-programs ## PIN checks through such servers with failovers; fail if a promise is broken; 3 minutes
 	Tests/Cluster/run.py test $(CLUSTER) --programs "$$(swift build --show-bin-path)"
 
+.PHONY: cluster-prove
+cluster-prove: packages-cluster cluster-programs ## the same for ten minutes and with every fault
+	Tests/Cluster/run.py test $(CLUSTER) --duration 10m --faults all --programs "$$(swift build --show-bin-path)"
+
 .PHONY: cluster-programs
 cluster-programs:
 	$(SWIFT_BUILD) --product remote-pin-server

@@ -35,6 +35,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 CONTROL = "control.sock"
 FAULTS_OF_TEST = "switchover server-kill server-freeze standby cancel cancel-kill kill freeze"
 WITH_NETWORK = " cut server-cut"
+NEED_NETWORKS = ("cut", "isolate", "server-cut")
 
 
 class Progress:
@@ -177,6 +178,8 @@ def ask(folder, *words):
 
 def test(options):
     names = options.faults or (FAULTS_OF_TEST + (WITH_NETWORK if options.namespaces else "")).split()
+    if names == ["all"]:
+        names = [name for name in FAULTS if options.namespaces or name not in NEED_NETWORKS]
     if unknown := [name for name in names if name not in FAULTS]:
         raise Failure(f"no fault '{unknown[0]}'; there are {', '.join(FAULTS)}")
     return with_cluster(options, lambda cluster, say: prove(cluster, say, names, options))
@@ -243,7 +246,7 @@ def main():
         add_options(command)
         command.add_argument("folder", nargs="?", help="empty or new, and kept; a temporary one by default")
         if name == "test":
-            command.add_argument("--faults", nargs="+", metavar="NAME", help="instead of most of them")
+            command.add_argument("--faults", nargs="+", metavar="NAME", help="instead of most of them; `all` for every one")
             command.add_argument("--duration", default="2m", help="of the load, such as 10m")
             meaning = "connections that the load uses"
             command.add_argument("--connections", type=int, default=16, metavar="N", help=meaning)
