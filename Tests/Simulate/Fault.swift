@@ -35,6 +35,10 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
         /// This many microseconds after the next request, an older standby becomes the primary, which lacks at least
         /// this many confirmed commits.
         case lossyFailover(after: Int64, commits: Int)
+        /// This many microseconds after the next request, the operator puts a copy of the database in the place of the
+        /// original. A server that is not reachable at that time continues with the original until this many seconds
+        /// after the opening of an epoch in the copy.
+        case division(after: Int64, cutOff: Int, seconds: Int)
         /// From the next request on, commits do not reach the standby; their wait may be cancelled.
         case standbyAway(seconds: Int, cancelsWaits: Bool)
         case slowDatabase(seconds: Int)
@@ -57,8 +61,15 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
         case slowVault
         /// Its process is frozen after this many jobs, or before it opens the next share if nil.
         case frozen(afterJobs: Int?)
-        /// Its answers wait in its machine. It may be cut off from the database meanwhile.
-        case unreadAnswers(isCut: Bool)
+        /// Its answers wait in its machine. Meanwhile, its database may be out of reach.
+        case unreadAnswers(DatabaseOutage?)
+    }
+
+    /// The reason why a server does not reach its database.
+    enum DatabaseOutage: Hashable, Sendable {
+        case cut
+        /// Besides, attempts to connect block for all this time, as libpq does while it resolves a name.
+        case blockedConnect
     }
 
     /// Microseconds since the start.
@@ -122,11 +133,16 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
         return commands
     }
 
-    /// Draws an attack on a phone.
-    static func drawTheft(near times: [Int64], phones: Int, using generator: inout SeededGenerator) -> [Fault] {
-        guard generator.chance(40) else { return [] }
+    /// Draws an attack on a phone, more often while its shares are being replaced.
+    static func drawTheft(
+        near times: [Int64],
+        or refresh: Int64?,
+        phones: Int,
+        using generator: inout SeededGenerator
+    ) -> [Fault] {
+        guard generator.chance(refresh == nil ? 40 : 70) else { return [] }
         let phone = Int.random(in: 0..<phones, using: &generator)
-        let time = generator.pick(times) + .random(in: 0...120_000_000, using: &generator)
+        let time = (refresh ?? generator.pick(times)) + .random(in: 0...120_000_000, using: &generator)
         // Only of Android: the assertions of two users of a phone would overtake each other.
         let hasPhone = phone.isMultiple(of: 2) && generator.chance(50)
         return [Fault(time: time, kind: .theft(phone: phone, hasPhone: hasPhone))]
@@ -143,7 +159,7 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
                 case 0...1: .slowVault
                 case 2: .frozen(afterJobs: nil)
                 case 3: .frozen(afterJobs: number(0...12))
-                default: .unreadAnswers(isCut: generator.chance(60))
+                default: .unreadAnswers(generator.pick([nil, .cut, .blockedConnect]))
                 }
             let after = Int64(generator.chance(50) ? number(0...100_000) : number(100_000...2_000_000))
             let seconds = number(generator.chance(50) ? 1...5 : 6...15)
@@ -155,11 +171,35 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Draws a failover that loses confirmed commits.
+    /// Draws two revocations with the same number: a failover loses the first one, whose outcome was unknown.
+    static func drawLostRevocation(near times: [Int64], using generator: inout SeededGenerator) -> [Fault] {
+        guard generator.chance(40) else { return [] }
+        func number(_ range: ClosedRange<Int>) -> Int { .random(in: range, using: &generator) }
+        let time = generator.pick(times) + Int64(number(0...10_000_000))
+        func revocation(at time: Int64, _ hindrance: Hindrance) -> Fault {
+            let delay = Int64(number(300_000...1_000_000))
+            let way: Plan.Revocation = generator.chance(50) ? .portal : .operatorCommand
+            return Fault(time: time, kind: .revocationElsewhere(hindrance, seconds: number(4...10), after: delay, way))
+        }
+        return [
+            Fault(time: time, kind: .standbyAway(seconds: 8, cancelsWaits: true)),
+            revocation(at: time, .slowVault),
+            Fault(time: time, kind: .failover(after: Int64(number(2_000_000...7_000_000)))),
+            revocation(at: time + 9_000_000, .unreadAnswers(nil)),
+        ]
+    }
+
+    /// Draws a failover that loses confirmed commits, or a division of the servers between two databases.
     static func drawLoss(near times: [Int64], using generator: inout SeededGenerator) -> [Fault] {
         guard generator.chance(50) else { return [] }
         let time = generator.pick(times) + .random(in: 0...15_000_000, using: &generator)
         let delay = Int64.random(in: 0...1_000_000, using: &generator)
+        if generator.chance(40) {
+            let (server, seconds) = (
+                Int.random(in: 0...1, using: &generator), Int.random(in: 1...40, using: &generator)
+            )
+            return [Fault(time: time, kind: .division(after: delay, cutOff: server, seconds: seconds))]
+        }
         let commits = Int.random(in: 1...8, using: &generator)
         return [Fault(time: time, kind: .lossyFailover(after: delay, commits: commits))]
     }

@@ -35,8 +35,8 @@ final class ObservedWallet {
     private(set) var answers = 0
     /// The attempts whose wrong verdict was told since the last right PIN.
     private var wrong: Set<AttemptID> = []
-    /// The restores since then; nil after one whose rule promises less.
-    private var restores: Int? = 0
+    /// The wrong verdicts that restores since then allow besides; nil after one whose rule promises less.
+    private var allowedByRestores: Int? = 0
     /// The number of answers from a database that lacks commits.
     ///
     /// An epoch charges only once for all of them.
@@ -51,12 +51,25 @@ final class ObservedWallet {
     private(set) var restoredAfter = 0
 
     /// The store was replaced by a backup.
-    func restored(_ rule: EpochRule, _ rules: CheckerRules) {
+    ///
+    /// - Parameter covered: Whether the rule was accepted only because its charge covers the loss.
+    func restored(_ rule: EpochRule, covered: Bool, _ rules: CheckerRules) {
         guard self.history != nil else { return }
         self.restoredAfter = self.lastOperation
         self.history = WalletHistory(unknownUnder: rules)
         if self.isRevoked { self.history?.revocationReturned() }
-        self.restores = rule == .strict && self.answersInLoss == 0 ? self.restores.map { $0 + 1 } : nil
+        let added: Int? =
+            switch rule {
+            case .strict: rules.policy.attemptsPerRound
+            // Its charge never blocks permanently, so the last guess may be repeated.
+            case .chargeOne: covered ? 1 : nil
+            case .trust: covered ? 0 : nil
+            }
+        if let allowed = self.allowedByRestores, let added, self.answersInLoss == 0 {
+            self.allowedByRestores = allowed + added
+        } else {
+            self.allowedByRestores = nil
+        }
         self.answersInLoss = 0
         // The backup may have the replaced ones.
         self.replacedShares = []
@@ -85,7 +98,7 @@ final class ObservedWallet {
         else { return nil }
         switch verdict {
         case .pinValid, .pinChanged, .recoveryCodeLinked, .deletionCode:
-            (self.wrong, self.restores) = ([], 0)
+            (self.wrong, self.allowedByRestores) = ([], 0)
             var problem = self.told(isBlocked: false, began: began)
             if case .pinValid(let share, let next) = verdict {
                 problem = problem ?? self.given(share, next: next, began: began)
@@ -93,8 +106,8 @@ final class ObservedWallet {
             return problem
         case .wrong(let state):
             self.wrong.insert(body.attemptID)
-            if let restores = self.restores {
-                let most = rules.policy.allowance + restores * rules.policy.attemptsPerRound
+            if let allowed = self.allowedByRestores {
+                let most = rules.policy.allowance + allowed
                 guard self.wrong.count <= most else {
                     return "clients know \(self.wrong.count) wrong verdicts; the policy allows \(most)"
                 }

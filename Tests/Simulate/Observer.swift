@@ -125,9 +125,11 @@ final class Observer: @unchecked Sendable {
     }
 
     /// The server's store was replaced by a backup: the state of every wallet is unknown.
-    func restored(_ rule: EpochRule) {
+    ///
+    /// - Parameter covered: Whether the rule was accepted only because its charge covers the loss.
+    func restored(_ rule: EpochRule, covered: Bool) {
         self.isLossy = false
-        for wallet in self.wallets.values { wallet.restored(rule, self.rules) }
+        for wallet in self.wallets.values { wallet.restored(rule, covered: covered, self.rules) }
     }
 
     private func wallet(_ id: WalletID) -> ObservedWallet {

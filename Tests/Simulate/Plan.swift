@@ -32,7 +32,7 @@ struct Plan: Sendable {
     /// Two servers share a PostgreSQL database; otherwise, there is one with SQLite.
     let isShared: Bool
     /// The visits to each phone, in order.
-    let visits: [[Visit]]
+    private(set) var visits: [[Visit]]
     var faults: [Fault]
 
     init(seed: UInt64) {
@@ -65,12 +65,26 @@ struct Plan: Sendable {
             self.faults += Fault.drawRevocations(near: times, using: &generator)
             var losses = SeededGenerator(seed: seed, "losses")
             self.faults += Fault.drawLoss(near: times, using: &losses)
+            var revocations = SeededGenerator(seed: seed, "lost revocations")
+            self.faults += Fault.drawLostRevocation(near: times, using: &revocations)
         } else {
             var generator = SeededGenerator(seed: seed, "operator")
             self.faults += Fault.drawCommands(near: times, using: &generator)
+            if generator.chance(50) { self.blockBetweenBackupAndRestore() }
         }
         var thefts = SeededGenerator(seed: seed, "thief")
-        self.faults += Fault.drawTheft(near: times, phones: phones, using: &thefts)
+        let refresh = self.faults.first { $0.kind == .refreshShares }?.time
+        self.faults += Fault.drawTheft(near: times, or: refresh, phones: phones, using: &thefts)
+    }
+
+    /// Lets an owner enter wrong PINs until the wallet is blocked permanently, which a restore must not undo.
+    private mutating func blockBetweenBackupAndRestore() {
+        guard let backup = self.faults.first(where: { $0.kind == .backup })?.time else { return }
+        for phone in self.visits.indices {
+            guard let visit = self.visits[phone].firstIndex(where: { $0.time > backup }) else { continue }
+            self.visits[phone][visit].wrongPINs = self.policy.allowance
+            return
+        }
     }
 
     /// Whether the run of a seed has two servers.

@@ -61,7 +61,7 @@ extension SimulatedServer {
         }
         if let failure { return self.run.observer.report("the restore fails: \(failure)") }
         self.run.observer.note("operator", "restores the backup of \(Trace.text(backup.time)) with the rule \(rule)")
-        self.run.restored(rule, from: backup.time)
+        self.run.restored(rule, from: backup.time, covered: false)
     }
 
     /// Runs a program to its end, and returns its failure.

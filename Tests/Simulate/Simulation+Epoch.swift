@@ -10,26 +10,57 @@ extension Simulation {
     /// Stops all servers some time after one of them has found the loss, opens an epoch, and starts them again.
     func openEpochSoon() {
         guard let database = self.database, !self.isOpeningEpoch else { return }
-        self.isOpeningEpoch = true
+        guard self.observer.isLossy else {
+            return self.observer.report("a server finds a loss of confirmed commits, although none is lost")
+        }
         self.observer.note("operator", "learns that the database lacks commits")
-        let reaction = Int64.random(in: 1_000_000...20_000_000, using: &self.operatorGenerator)
-        self.scheduler.schedule(after: reaction, in: self.world) {
-            for server in self.servers { server.kill(power: false, "by an operator, who opens an epoch") }
-            // By then the sessions of the servers have ended, and the database is up.
-            let wait = max(10_000_000, database.downUntil - self.scheduler.now)
-            self.scheduler.schedule(after: wait, in: self.world) { self.openEpoch(in: database) }
+        self.openEpoch(in: database, stopping: self.sharedServers) { rule in
+            self.restored(rule, from: database.endLoss())
         }
     }
 
-    private func openEpoch(in database: SimulatedDatabase) {
-        guard database.serverSessions.isEmpty else {
-            return self.scheduler.schedule(after: 1_000_000, in: self.world) { self.openEpoch(in: database) }
+    /// The servers with PostgreSQL.
+    var sharedServers: [SharedServer] { self.servers.compactMap { $0 as? SharedServer } }
+
+    /// Stops servers after a time, opens an epoch, and starts them again.
+    ///
+    /// - Parameters:
+    ///   - copiedLogs: The paths of copies of other servers' logs.
+    ///   - done: Called with the epoch's rule.
+    func openEpoch(
+        in database: SimulatedDatabase,
+        stopping servers: [SharedServer],
+        copiedLogs: [String] = [],
+        _ done: @escaping (EpochRule) -> Void
+    ) {
+        self.isOpeningEpoch = true
+        let reaction = Int64.random(in: 1_000_000...20_000_000, using: &self.operatorGenerator)
+        self.scheduler.schedule(after: reaction, in: self.world) {
+            for server in servers { server.kill(power: false, "by an operator, who opens an epoch") }
+            // By then the sessions of the servers have ended, and the database is up.
+            let wait = max(10_000_000, database.downUntil - self.scheduler.now)
+            self.scheduler.schedule(after: wait, in: self.world) {
+                self.tryToOpenEpoch(in: database, of: servers, copiedLogs: copiedLogs, done)
+            }
         }
-        let servers = self.servers.compactMap { $0 as? SharedServer }
+    }
+
+    private func tryToOpenEpoch(
+        in database: SimulatedDatabase,
+        of servers: [SharedServer],
+        copiedLogs: [String],
+        _ done: @escaping (EpochRule) -> Void
+    ) {
+        guard database.serverSessions.isEmpty else {
+            return self.scheduler.schedule(after: 1_000_000, in: self.world) {
+                self.tryToOpenEpoch(in: database, of: servers, copiedLogs: copiedLogs, done)
+            }
+        }
         guard let own = servers.first else { return }
-        let time = database.settle()
-        let (clock, rule) = (SimulatedClock(self.scheduler), EpochRule.strict)
-        let logs = servers.map { "\($0.folder)/audit.log" }.filter { AuditLog.exists(at: $0) }
+        database.settle()
+        let (clock, opened) = (SimulatedClock(self.scheduler), Box(EpochRule.strict))
+        let logs = servers.map { "\($0.folder)/audit.log" }.filter { AuditLog.exists(at: $0) } + copiedLogs
+        let wish = EpochRule.allCases.randomElement(using: &self.operatorGenerator) ?? .strict
         let failure = self.scheduler.outside {
             let vault = try own.openVault { $0() }
             var parts = try await own.storeParts(vault)
@@ -37,28 +68,35 @@ extension Simulation {
             EpochOpening.prepare(&parts)
             parts.commitMark = nil
             let store = try await PostgreSQLWalletStore.open(parts)
-            let opening = try await EpochOpening(
-                EpochOpening.Parts(
-                    store: store,
-                    server: parts.server,
-                    auditLog: "\(own.folder)/audit.log",
-                    vault: vault,
-                    clock: clock,
-                    actor: AuditActor(rawValue: "operator")
-                ),
-                rule: rule,
-                origin: .recorded,
-                logs: logs,
-                without: []
-            )
-            try opening.check()
-            try await opening.requireNoServers()
-            _ = try await opening.run { _, _ in }
+            func opening(_ rule: EpochRule) async throws -> EpochOpening {
+                let opening = try await EpochOpening(
+                    EpochOpening.Parts(
+                        store: store,
+                        server: parts.server,
+                        auditLog: "\(own.folder)/audit.log",
+                        vault: vault,
+                        clock: clock,
+                        actor: AuditActor(rawValue: "operator")
+                    ),
+                    rule: rule,
+                    origin: .recorded,
+                    logs: logs,
+                    without: []
+                )
+                try opening.check()
+                return opening
+            }
+            // A rule that may charge too little is rejected.
+            let found = try? await opening(wish)
+            let accepted = if let found { found } else { try await opening(.strict) }
+            try await accepted.requireNoServers()
+            _ = try await accepted.run { _, _ in }
+            opened.value = accepted.rule
             await store.close()
         }
         self.isOpeningEpoch = false
         if let failure { return self.observer.report("the epoch is not opened: \(failure)", inLoss: true) }
-        self.observer.note("operator", "opens an epoch with the rule \(rule)")
-        self.restored(rule, from: time)
+        self.observer.note("operator", "opens an epoch with the rule \(opened.value)")
+        done(opened.value)
     }
 }

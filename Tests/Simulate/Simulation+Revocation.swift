@@ -27,12 +27,14 @@ extension Simulation {
                 self.database?.processFreezes(process)
             }
             if let jobs { process.plan(after: jobs, freeze) } else { server.freezeAtShare = freeze }
-        case .unreadAnswers(let isCut):
+        case .unreadAnswers(let outage):
             link.keepAnswers()
             self.scheduler.schedule(after: duration, in: self.world) { link.releaseAnswers() }
-            guard isCut else { return }
+            guard let outage else { return }
             // By then the answer is in the machine's buffer.
-            self.scheduler.schedule(after: 300_000, in: self.world) { self.database?.cut(number, seconds: seconds) }
+            self.scheduler.schedule(after: 300_000, in: self.world) {
+                self.database?.cut(number, seconds: seconds, blocksConnect: outage == .blockedConnect)
+            }
         }
     }
 }

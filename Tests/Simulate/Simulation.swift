@@ -38,7 +38,8 @@ final class Simulation: @unchecked Sendable {
     private(set) var servers: [any ServerMachine] = []
     /// The server with SQLite; nil if there are servers with PostgreSQL.
     private(set) var embedded: SimulatedServer?
-    private(set) var database: SimulatedDatabase?
+    /// The database of the servers; during a division, the one that all of them will have.
+    var database: SimulatedDatabase?
     /// Whether the operator is working on a database that lacks commits, so that no server is started.
     var isOpeningEpoch = false
     var operatorGenerator: SeededGenerator
@@ -64,7 +65,7 @@ final class Simulation: @unchecked Sendable {
             switch fault.kind {
             case .serverClock(let seconds), .databaseClock(let seconds, _): sum + abs(seconds)
             // Another machine has another clock.
-            case .failover, .lossyFailover: sum + 1
+            case .failover, .lossyFailover, .division: sum + 1
             default: sum
             }
         }
@@ -209,6 +210,10 @@ final class Simulation: @unchecked Sendable {
             self.network.atNextRequest { _ in
                 self.scheduler.schedule(after: delay, in: self.world) { self.database?.failOverLosing(lost) }
             }
+        case .division(let delay, let number, let seconds):
+            self.network.atNextRequest { _ in
+                self.scheduler.schedule(after: delay, in: self.world) { self.divide(cutOff: number, seconds: seconds) }
+            }
         case .failover(let delay), .databaseRestart(let delay):
             self.network.atNextRequest { _ in
                 self.scheduler.schedule(after: delay, in: self.world) {
@@ -254,8 +259,10 @@ final class Simulation: @unchecked Sendable {
     }
 
     /// The store has the contents of an earlier time.
-    func restored(_ rule: EpochRule, from time: Int64) {
-        self.observer.restored(rule)
+    ///
+    /// - Parameter covered: Whether the rule was accepted only because its charge covers the loss.
+    func restored(_ rule: EpochRule, from time: Int64, covered: Bool = true) {
+        self.observer.restored(rule, covered: covered)
         for phone in self.phones { phone.serverRestored(from: time) }
     }
 

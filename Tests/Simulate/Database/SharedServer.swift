@@ -20,7 +20,8 @@ final class SharedServer: ServerMachine, @unchecked Sendable {
     let authority: LabAuthority
     var generator: SeededGenerator
     private let number: Int
-    private let database: SimulatedDatabase
+    /// The database that the store's address leads to.
+    var database: SimulatedDatabase
     private(set) var process: SimulatedProcess?
     private(set) var running: RunningServer?
     private(set) var folder: String
@@ -30,7 +31,7 @@ final class SharedServer: ServerMachine, @unchecked Sendable {
     private var starts = 0
     private let root: String
 
-    private var name: String { "server \(self.number + 1)" }
+    var name: String { "server \(self.number + 1)" }
 
     /// - Parameter number: The server's number, from 0.
     init(
@@ -66,7 +67,10 @@ final class SharedServer: ServerMachine, @unchecked Sendable {
         do {
             let vault = try self.openVault { work in self.write(work) }
             var parts = try await self.storeParts(vault)
-            parts.machine = .simulated(self.database, process, server: self.number)
+            parts.machine = .simulated(process, server: self.number, in: self.run) { self.database }
+            parts.onEpochEnd = {
+                self.scheduler.schedule(after: 1, in: self.run.world) { self.epochEnded(process) }
+            }
             if self.database.isEmpty {
                 // An operator creates the store before the first start.
                 guard self.number == 0 else { return self.kill(power: false, "there is no store yet") }
@@ -142,6 +146,12 @@ final class SharedServer: ServerMachine, @unchecked Sendable {
         default:
             self.run.observer.report("\(self.name) does not start: \(error)", inLoss: true)
         }
+    }
+
+    /// Ends a process that serves an epoch before the present one, as the server's program does.
+    private func epochEnded(_ process: SimulatedProcess) {
+        guard self.process === process else { return }
+        self.kill(power: false, "another epoch was opened")
     }
 
     func write(_ work: @escaping () -> Void) {

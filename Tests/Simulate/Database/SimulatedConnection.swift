@@ -18,6 +18,7 @@ final class SimulatedConnection: DatabaseConnection {
     ) throws(PostgreSQLFailure) {
         self.database = database
         self.pipe = pipe
+        if let block = database.connectBlock(of: server) { SimulatedThread.pause { $0.end(after: block) } }
         let answer: Backend?? = SimulatedThread.wait(atMost: limit.microseconds) { answer in
             database.accept(process, server, answer)
         }

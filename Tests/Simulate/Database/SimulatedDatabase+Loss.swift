@@ -18,15 +18,24 @@ extension SimulatedDatabase {
         if let older {
             self.run.observer.note("database", "loses the confirmed commits since \(Trace.text(older.time))")
             self.standby = older.tables
-            self.lossTime = min(self.lossTime ?? older.time, older.time)
-            self.run.observer.isLossy = true
-            self.scheduler.schedule(after: Self.noticeLimit, in: self.run.world) {
-                guard self.lossTime == older.time, !self.run.isOpeningEpoch else { return }
-                self.run.observer.report("no server has noticed the loss of confirmed commits", inLoss: true)
+            self.loseCommits(since: min(self.lossTime ?? older.time, older.time)) {
+                "no server has noticed the loss of confirmed commits"
             }
         }
         self.history = []
         self.failOver()
+    }
+
+    /// Notes that the database lacks the confirmed commits since a time.
+    ///
+    /// - Parameter unnoticed: Called if no server notices the loss in time; returns a violation, if any.
+    func loseCommits(since time: Int64, _ unnoticed: @escaping () -> String?) {
+        self.lossTime = time
+        self.run.observer.isLossy = true
+        self.scheduler.schedule(after: Self.noticeLimit, in: self.run.world) {
+            guard self.lossTime == time, !self.run.isOpeningEpoch else { return }
+            if let violation = unnoticed() { self.run.observer.report(violation, inLoss: true) }
+        }
     }
 
     /// Carries out a statement of an operator's program.
@@ -38,11 +47,15 @@ extension SimulatedDatabase {
         return answer
     }
 
-    /// Lets the standby catch up; returns the time of the state to which the last loss reverted the database.
-    func settle() -> Int64 {
+    /// Lets the standby catch up.
+    func settle() {
         self.standbyAwayUntil = 0
         for commit in self.log where !commit.isVisible { self.apply(commit.transaction) }
         (self.standby, self.log, self.history) = (self.visible, [], [])
+    }
+
+    /// Ends the loss; returns the time of the state to which the last one reverted the database.
+    func endLoss() -> Int64 {
         defer { self.lossTime = nil }
         return self.lossTime ?? self.scheduler.now
     }

@@ -53,6 +53,7 @@ final class SimulatedDatabase: @unchecked Sendable {
     var standbyAwayUntil: Int64 = 0
     var cancelsWaitsUntil: Int64 = 0
     private var cutUntil: [Int: Int64] = [:]
+    private var connectBlocksUntil: [Int: Int64] = [:]
     /// The difference between the primary's clock and the simulated time, in milliseconds.
     private var clockOffset: Int64 = 0
     private var clockStep: (seconds: Int, until: Int64) = (0, 0)
@@ -60,6 +61,13 @@ final class SimulatedDatabase: @unchecked Sendable {
     init(_ run: Simulation) {
         self.run = run
         self.generator = SeededGenerator(seed: run.plan.seed, "database")
+    }
+
+    /// A copy of a database as its standby has it.
+    init(copying original: SimulatedDatabase) {
+        self.run = original.run
+        self.generator = SeededGenerator(seed: original.run.plan.seed, "copy of the database")
+        (self.visible, self.standby, self.lastPlace) = (original.standby, original.standby, original.lastPlace)
     }
 
     var isEmpty: Bool { self.visible.facts == nil }
@@ -85,12 +93,18 @@ final class SimulatedDatabase: @unchecked Sendable {
 
     private func isCut(_ server: Int?) -> Bool { self.scheduler.now < server.flatMap { self.cutUntil[$0] } ?? 0 }
 
+    /// The time for which an attempt of a server to connect blocks, in microseconds; nil if it does not.
+    func connectBlock(of server: Int) -> Int64? {
+        let left = (self.connectBlocksUntil[server] ?? 0) - self.scheduler.now
+        return left > 0 ? left : nil
+    }
+
     /// The servers with a session.
     var serverSessions: [String] { self.backends.compactMap { $0.server.map { "server \($0 + 1)" } } }
 
     func accept(_ process: SimulatedProcess, _ server: Int, _ answer: @escaping (Backend?) -> Void) {
         self.scheduler.schedule(after: self.latency, in: self.run.world) {
-            guard !self.isCut(server) else { return }
+            guard !self.isCut(server), process.isAlive else { return }
             guard self.scheduler.now >= self.downUntil else {
                 // A machine that is gone does not answer; one that restarts refuses.
                 guard self.generator.chance(70) else { return }
@@ -340,7 +354,8 @@ final class SimulatedDatabase: @unchecked Sendable {
         if let last = self.log.last { self.replicate(upTo: last.number, after: delay) }
     }
 
-    private func endSessions(downFor time: Int64) {
+    /// Ends all sessions, and accepts none for a time in microseconds.
+    func endSessions(downFor time: Int64) {
         self.generation += 1
         (self.locks, self.waiting) = ([:], [])
         self.downUntil = self.scheduler.now + time
@@ -355,8 +370,11 @@ final class SimulatedDatabase: @unchecked Sendable {
     }
 
     /// Cuts a server off from the database.
-    func cut(_ server: Int, seconds: Int) {
+    ///
+    /// - Parameter blocksConnect: Whether its attempts to connect block for all this time, regardless of their limit.
+    func cut(_ server: Int, seconds: Int, blocksConnect: Bool = false) {
         self.cutUntil[server] = self.scheduler.now + Int64(seconds) * 1_000_000
+        if blocksConnect { self.connectBlocksUntil[server] = self.cutUntil[server] }
     }
 
     /// Steps the database's clock until a time.
@@ -365,6 +383,6 @@ final class SimulatedDatabase: @unchecked Sendable {
     /// Ends all faults.
     func heal() {
         (self.slowUntil, self.standbyAwayUntil, self.cancelsWaitsUntil) = (0, 0, 0)
-        (self.cutUntil, self.clockStep) = ([:], (0, 0))
+        (self.cutUntil, self.connectBlocksUntil, self.clockStep) = ([:], [:], (0, 0))
     }
 }

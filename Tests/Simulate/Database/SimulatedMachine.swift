@@ -3,13 +3,20 @@ internal import PostgreSQLStore
 internal import RemotePINServer
 internal import WalletStore
 
-/// The machine of a server with a PostgreSQL store.
 extension StoreMachine {
-    static func simulated(_ database: SimulatedDatabase, _ process: SimulatedProcess, server: Int) -> StoreMachine {
-        let (pipe, run) = (SimulatedPipe(), database.run)
+    /// The machine of a server with a PostgreSQL store.
+    ///
+    /// - Parameter database: Returns the database that the store's address leads to at present.
+    static func simulated(
+        _ process: SimulatedProcess,
+        server: Int,
+        in run: Simulation,
+        _ database: @escaping @Sendable () -> SimulatedDatabase
+    ) -> StoreMachine {
+        let pipe = SimulatedPipe()
         var machine = StoreMachine()
         machine.connect = { _, limit throws(PostgreSQLFailure) in
-            try SimulatedConnection(to: database, from: process, server, pipe, within: limit)
+            try SimulatedConnection(to: database(), from: process, server, pipe, within: limit)
         }
         machine.now = run.time.now
         machine.sleep = { time in SimulatedThread.pause { $0.end(after: time.microseconds) } }
