@@ -90,11 +90,12 @@ final class FrameChannel: FrameReceiver {
     }
 
     private func takeNow() -> Event? {
-        let (event, resumes) = self.state.withLock { state in
+        let (event, resumes, flushes) = self.state.withLock { state in
             let event = state.take()
-            return (event, state.endPause(maxInFlight: self.maxInFlight))
+            return (event, state.endPause(maxInFlight: self.maxInFlight), event == nil && state.isHolding)
         }
         if resumes { self.onLoop { $0.resume() } }
+        if flushes { self.onLoop { $0.flush() } }
         return event
     }
 
@@ -102,15 +103,23 @@ final class FrameChannel: FrameReceiver {
     ///
     /// Returns false if the connection has ended. Otherwise, the frame has been queued, but it might not have arrived.
     ///
-    /// - Parameter isUse: Whether the frame restarts the idle timeout.
-    func send(_ payload: [UInt8], isUse: Bool = true) async -> Bool {
-        // If more calls are queued, their answers can be sent together.
-        let (isEnded, isWritable, mayWait) = self.state.withLock { ($0.isEnded, $0.isWritable, !$0.frames.isEmpty) }
+    /// - Parameters:
+    ///   - isUse: Whether the frame restarts the idle timeout.
+    ///   - mayBeHeld: Whether the frame may be sent together with the next one if another call is queued. It is sent at
+    ///     the latest when the task waits for a frame.
+    func send(_ payload: [UInt8], isUse: Bool = true, mayBeHeld: Bool = false) async -> Bool {
+        let (isEnded, isWritable, departure) = self.state.withLock { state in
+            // If more calls are queued, their answers can be sent together.
+            let mayWait = !state.frames.isEmpty
+            state.isHolding = mayWait && mayBeHeld
+            let departure: FrameHandler.Departure = state.isHolding ? .withNext : mayWait ? .endOfTick : .now
+            return (state.isEnded, state.isWritable, departure)
+        }
         guard !isEnded else { return false }
         if self.eventLoop.inEventLoop {
-            self.handler.value.send(payload, isUse: isUse, mayWait: mayWait)
+            self.handler.value.send(payload, isUse: isUse, departure: departure)
         } else {
-            self.onLoop { $0.send(payload, isUse: isUse, mayWait: mayWait) }
+            self.onLoop { $0.send(payload, isUse: isUse, departure: departure) }
         }
         guard !isWritable else { return true }
         return await withCheckedContinuation { continuation in
@@ -123,6 +132,9 @@ final class FrameChannel: FrameReceiver {
             if let answer { continuation.resume(returning: answer) }
         }
     }
+
+    /// Whether the last frame sent is held until the next one.
+    var isHolding: Bool { self.state.withLock(\.isHolding) }
 
     /// Replaces the idle timeout.
     func allowIdleness(of limit: Duration) {
@@ -260,6 +272,8 @@ extension FrameChannel {
         /// Whether no more frames can be sent.
         var isEnded = false
         var isWritable = true
+        /// Whether the last frame sent is held until the next one.
+        var isHolding = false
         var waiter: CheckedContinuation<Event, Never>?
         var senders: [CheckedContinuation<Bool, Never>] = []
 

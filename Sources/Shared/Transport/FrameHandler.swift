@@ -17,7 +17,8 @@ internal import NIOCore
 /// brings itself to a halt. In *violated*, answers can still be sent. In *closing*, close_notify has been sent and
 /// inbound bytes are discarded. In *aborted*, nothing more is sent or received, and the socket is about to be closed.
 ///
-/// All frames sent in the same tick of the event loop go out in one TLS record and one system call.
+/// Frames sent in the same tick of the event loop go out in one TLS record and one system call, together with a frame
+/// that was held until then.
 final class FrameHandler: ChannelInboundHandler, NIOScheduledCallbackHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -29,6 +30,15 @@ final class FrameHandler: ChannelInboundHandler, NIOScheduledCallbackHandler {
         case closing
         case aborted
         case ended
+    }
+
+    /// When a frame leaves at the latest.
+    enum Departure {
+        case now
+        /// At the end of this tick of the event loop, since more frames may soon follow.
+        case endOfTick
+        /// With the next frame, on ``FrameHandler/flush()`` or when the connection is closed.
+        case withNext
     }
 
     /// A connection's timers.
@@ -179,14 +189,12 @@ final class FrameHandler: ChannelInboundHandler, NIOScheduledCallbackHandler {
 
     // MARK: - Outbound
 
-    /// Sends a frame, immediately or at the end of this tick of the event loop.
+    /// Sends a frame, together with all frames sent earlier that have not left yet.
     ///
     /// Does nothing if the connection is closing.
     ///
-    /// - Parameters:
-    ///   - isUse: Whether the frame restarts the idle timeout.
-    ///   - mayWait: Whether more frames will soon follow that could be sent in the same record.
-    func send(_ payload: [UInt8], isUse: Bool = true, mayWait: Bool = true) {
+    /// - Parameter isUse: Whether the frame restarts the idle timeout.
+    func send(_ payload: [UInt8], isUse: Bool = true, departure: Departure = .endOfTick) {
         guard let context = self.context, self.state == .open || self.state == .violated else { return }
         if self.outgoing.readableBytes == 0 {
             self.outgoing = self.reusable.take(capacity: Frame.headerByteCount + payload.count)
@@ -194,16 +202,24 @@ final class FrameHandler: ChannelInboundHandler, NIOScheduledCallbackHandler {
         Frame.append(payload, to: &self.outgoing)
         self.idle.frameAnswered()
         if isUse { self.idle.restart(at: context.eventLoop.now) }
-        guard mayWait else { return self.flush() }
+        switch departure {
+        case .now: self.flush()
+        case .endOfTick: self.scheduleFlush(on: context.eventLoop)
+        case .withNext: break
+        }
+    }
+
+    private func scheduleFlush(on eventLoop: any EventLoop) {
         guard !self.flushIsScheduled else { return }
         self.flushIsScheduled = true
-        context.eventLoop.assumeIsolated().execute {
+        eventLoop.assumeIsolated().execute {
             self.flushIsScheduled = false
             self.flush()
         }
     }
 
-    private func flush() {
+    /// Sends the frames that have not left yet.
+    func flush() {
         guard let context = self.context, self.outgoing.readableBytes > 0 else { return }
         let bytes = self.outgoing
         // Do not keep the buffer for the next answer, because it would cost every idle connection half a kilobyte.

@@ -13,7 +13,9 @@ extension FrameChannel {
     fileprivate func hasDelivered() async -> Bool {
         let found: EventLoopFuture<Bool> = self.channel.eventLoop.flatSubmit {
             // We are on the event loop here, so this runs after all earlier sends.
-            guard self.channel.isActive, let options = self.channel as? any SocketOptionProvider else {
+            guard self.channel.isActive, !self.isHolding,
+                let options = self.channel as? any SocketOptionProvider
+            else {
                 return self.channel.eventLoop.makeSucceededFuture(false)
             }
             let buffered = try? self.channel.syncOptions?.getOption(.bufferedWritableBytes)

@@ -67,14 +67,19 @@ package final class ServerConnection: Sendable {
     ///
     /// Returns false if the connection has ended. Otherwise, the answer has been queued, but it might not have arrived.
     ///
+    /// The answer to Hello is held for the answer to the next call, if that has already arrived: usually OpenSession,
+    /// which waits for the store. This saves a TLS record and a system call on both sides. Other answers are not held,
+    /// since their clients may be waiting for them.
+    ///
     /// - Parameter isUse: Whether the answer restarts the idle timeout. A refusal never does.
     @discardableResult
     package func send(_ response: Response, isUse: Bool = true) async -> Bool {
         let isRefused = if case .refused = response.result { true } else { false }
+        let isHello = if case .hello = response.result { true } else { false }
         var payload = response.encoded()
         // The payload may contain a share. The copy that TLS encrypts is wiped by the frame handler.
         defer { payload.wipe() }
-        return await self.frames.send(payload, isUse: isUse && !isRefused)
+        return await self.frames.send(payload, isUse: isUse && !isRefused, mayBeHeld: isHello)
     }
 
     /// Extends the idle timeout because an enrollment has started on a connection without a session.
