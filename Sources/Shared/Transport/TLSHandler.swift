@@ -1,3 +1,4 @@
+internal import Glibc
 internal import NIOCore
 internal import Vocabulary
 
@@ -283,9 +284,16 @@ final class TLSHandler: ChannelDuplexHandler {
         promise?.succeed()
     }
 
+    /// Sends close_notify; the caller then closes the channel or its output.
+    ///
+    /// With TCP_CORK (tcp(7)), the kernel keeps the record until then, so that it leaves in one segment with the FIN
+    /// and wakes the peer once.
     private func sendCloseNotify(context: ChannelHandlerContext) {
         guard self.state == .open else { return }
         self.state = .sentCloseNotify
+        (context.channel as? any SocketOptionProvider)?
+            .unsafeSetSocketOption(level: .tcp, name: .init(rawValue: TCP_CORK), value: CInt(1))
+            .whenComplete { _ in }
         self.connection.sendCloseNotify()
         self.sendOutput(context: context, promise: nil, flushing: true)
     }
