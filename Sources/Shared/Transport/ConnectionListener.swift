@@ -80,16 +80,9 @@ final class ConnectionListener: Sendable {
                     if options != nil { try pipeline.addHandler(AcceptPacer()) }
                 }
             }
-            .childChannelOption(.autoRead, value: false)
-            .childChannelOption(.maxMessagesPerRead, value: 1)
-            // Each channel keeps its last read buffer, so start small. Most calls are short, and the buffer grows when
-            // a registration arrives.
-            .childChannelOption(
-                .recvAllocator,
-                value: AdaptiveRecvByteBufferAllocator(minimum: 256, initial: 512, maximum: 16 * 1024)
-            )
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
+                    try Self.configure(channel)
                     if let options {
                         try self.begin(channel, with: options)
                     } else {
@@ -97,6 +90,19 @@ final class ConnectionListener: Sendable {
                     }
                 }
             }
+    }
+
+    /// Sets the options of an accepted socket.
+    ///
+    /// The bootstrap would set them through a chain of promises for each connection.
+    private static func configure(_ channel: any Channel) throws {
+        guard let options = channel.syncOptions else { throw ChannelError.operationUnsupported }
+        try options.setOption(.autoRead, value: false)
+        try options.setOption(.maxMessagesPerRead, value: 1)
+        // Each channel keeps its last read buffer, so start small. Most calls are short, and the buffer grows when a
+        // registration arrives.
+        let allocator = AdaptiveRecvByteBufferAllocator(minimum: 256, initial: 512, maximum: 16 * 1024)
+        try options.setOption(.recvAllocator, value: allocator)
     }
 
     /// Sets up a connection from this machine, which does not need TLS.
