@@ -124,7 +124,8 @@ final class TLSHandler: ChannelDuplexHandler {
 
     private func begin(context: ChannelHandlerContext) {
         guard self.state == .handshaking else { return }
-        self.handshake(context: context)
+        // A server has nothing to send before the ClientHello, and libssl would allocate a buffer and free it again.
+        if self.pacer == nil { self.handshake(context: context) }
         if self.state == .handshaking { context.read() }
     }
 
