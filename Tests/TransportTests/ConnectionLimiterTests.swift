@@ -16,7 +16,9 @@ struct ConnectionLimiterTests {
         #expect(try source("192.0.2.1").description == "192.0.2.1")
         #expect(PeerSource(address: "localhost") == nil)
         #expect(PeerSource(nil).description == "unknown")
-        #expect(PeerSource(try SocketAddress(ipAddress: "192.0.2.1", port: 7)) == (try source("192.0.2.1")))
+        for address in ["192.0.2.1", "::ffff:192.0.2.1", "2001:db8:1:2::1", "::1"] {
+            #expect(PeerSource(try SocketAddress(ipAddress: address, port: 7)) == (try source(address)))
+        }
     }
 
     @Test("a source has at most its limit of connections; one that ends allows another")

@@ -12,6 +12,8 @@ final class SettingsInForce: Sendable {
     private let started: ServerSettings
     private let again: @Sendable () throws -> LoadedSettings
     private let newest: Mutex<ServerSettings>
+    /// The load balancers of ``newest``, which every new connection needs.
+    private let balancers: Mutex<[AddressRange]>
     /// Held during a reload, so that an older configuration can never replace a newer one.
     private let reloading = Mutex(())
 
@@ -19,11 +21,12 @@ final class SettingsInForce: Sendable {
         self.started = files.settings
         self.again = files.again
         self.newest = Mutex(files.settings)
+        self.balancers = Mutex(files.settings[SettingTable.balancers])
     }
 
     /// Returns whether the peer with this address is a load balancer.
     func isBalancer(_ address: String) -> Bool {
-        self.newest.withLock { $0[SettingTable.balancers] }.contains { $0.contains(address) }
+        self.balancers.withLock(\.self).contains { $0.contains(address) }
     }
 
     /// Rereads the configuration and applies its changes.
@@ -44,6 +47,7 @@ final class SettingsInForce: Sendable {
                     defer { newest = new }
                     return newest
                 }
+                self.balancers.withLock { $0 = new[SettingTable.balancers] }
                 let changed = new.changes(since: old).filter(\.isLive)
                 apply(new, changed)
                 let note = Self.note(changed, new.changes(since: self.started).filter { !$0.isLive })

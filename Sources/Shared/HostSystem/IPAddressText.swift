@@ -4,11 +4,15 @@ internal import Glibc
 package enum IPAddressText {
     /// Returns the 4 or 16 bytes of an address without a port, or nil if the text is anything else.
     ///
-    /// An IPv4 address mapped into IPv6, ::ffff:a.b.c.d (RFC 4291 §2.5.5.2), is converted to its 4 bytes, because that
-    /// is how sockets for both families report IPv4 peers.
+    /// A mapped IPv4 address is converted as by ``unmapped(_:)``.
     package static func bytes(of text: String) -> [UInt8]? {
         if let bytes = Self.bytes(of: text, family: AF_INET, count: 4) { return bytes }
-        guard let bytes = Self.bytes(of: text, family: AF_INET6, count: 16) else { return nil }
+        return Self.bytes(of: text, family: AF_INET6, count: 16).map(Self.unmapped)
+    }
+
+    /// Returns the bytes of an IPv6 address, or the 4 bytes of an IPv4 address mapped into IPv6, ::ffff:a.b.c.d
+    /// (RFC 4291 §2.5.5.2), because that is how sockets for both families report IPv4 peers.
+    package static func unmapped(_ bytes: [UInt8]) -> [UInt8] {
         let isMapped = bytes.prefix(12).elementsEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF])
         return isMapped ? Array(bytes.suffix(4)) : bytes
     }

@@ -16,7 +16,17 @@ package struct PeerSource: Hashable, Sendable, CustomStringConvertible {
     private let number: UInt64
 
     init(_ address: SocketAddress?) {
-        self = address?.ipAddress.flatMap { PeerSource(address: $0) } ?? PeerSource(family: .unknown, number: 0)
+        // The address follows the family and port in a sockaddr_in (ip(7)), and also the flow in a sockaddr_in6
+        // (ipv6(7)).
+        switch address {
+        case .v4(let address):
+            self.init(bytes: unsafe withUnsafeBytes(of: address.address) { unsafe Array($0[4..<8]) })
+        case .v6(let address):
+            let bytes = unsafe withUnsafeBytes(of: address.address) { unsafe Array($0[8..<24]) }
+            self.init(bytes: IPAddressText.unmapped(bytes))
+        case .unixDomainSocket, nil:
+            self.init(family: .unknown, number: 0)
+        }
     }
 
     /// Parses an IP address without a port.
@@ -24,6 +34,10 @@ package struct PeerSource: Hashable, Sendable, CustomStringConvertible {
     /// Returns nil if the text is not an IP address.
     package init?(address: String) {
         guard let bytes = IPAddressText.bytes(of: address) else { return nil }
+        self.init(bytes: bytes)
+    }
+
+    private init(bytes: [UInt8]) {
         let number = bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         self.init(family: bytes.count == 4 ? .ipv4 : .ipv6, number: number)
     }
