@@ -259,60 +259,6 @@ struct PacerTests {
         try? loop.syncShutdownGracefully()
     }
 
-    @Test("the later steps of a handshake are queued like the first", arguments: [false, true])
-    func laterSteps(isSplit: Bool) throws {
-        let certificates = try TestCertificates()
-        let (server, client) = (EmbeddedChannel(), EmbeddedChannel())
-        let loop = server.embeddedEventLoop
-        let pacer = HandshakePacer(on: loop) { loop.now }
-        let far = NIODeadline.distantFuture
-        let (serverTLS, clientTLS) = (try certificates.serverContext(), try certificates.clientContext())
-        try server.pipeline.syncOperations.addHandler(
-            TLSHandler(serverTLS.makeConnection(), on: loop, deadline: far, recordLimit: .hours(1), pacer: pacer)
-        )
-        try client.pipeline.syncOperations.addHandler(
-            TLSHandler(clientTLS.makeConnection(), on: client.eventLoop, deadline: far, recordLimit: .hours(1))
-        )
-        for channel in [server, client] {
-            try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
-        }
-        func sent(by channel: EmbeddedChannel) throws -> [UInt8] {
-            var bytes: [UInt8] = []
-            while let buffer = try channel.readOutbound(as: ByteBuffer.self) {
-                bytes += Array(buffer.readableBytesView)
-            }
-            return bytes
-        }
-        /// Sends bytes after another handshake, whose pause delays the next step.
-        func late(_ bytes: some Collection<UInt8>) throws -> [UInt8] {
-            pacer.run { loop.advanceTime(by: .milliseconds(3)) }
-            try server.writeInbound(ByteBuffer(bytes: bytes))
-            #expect(try sent(by: server).isEmpty)
-            loop.advanceTime(by: .milliseconds(3))
-            return try sent(by: server)
-        }
-        let hello = try sent(by: client)
-        let flight: [UInt8]
-        if isSplit {
-            // Two records, of which the first contains one byte of the ClientHello.
-            let rest = hello.count - 6
-            try server.writeInbound(ByteBuffer(bytes: hello[..<3] + [0, 1] + hello[5..<6]))
-            flight = try late(hello[..<3] + [UInt8(rest >> 8), UInt8(rest & 0xFF)] + hello[6...])
-        } else {
-            try server.writeInbound(ByteBuffer(bytes: hello))
-            flight = try sent(by: server)
-        }
-        #expect(flight.count > 300, "hello, certificate and signature")
-        try client.writeInbound(ByteBuffer(bytes: flight))
-        // The last message of the server is a ticket.
-        #expect(try !late(try sent(by: client)).isEmpty)
-        for channel in [server, client] {
-            channel.close(promise: nil)
-            channel.embeddedEventLoop.advanceTime(by: .seconds(1))
-            _ = try? channel.finish(acceptAlreadyClosed: true)
-        }
-    }
-
     @Test("a listening socket pauses between accepts, and no read is lost")
     func accepting() throws {
         let channel = EmbeddedChannel()

@@ -15,6 +15,8 @@ struct TLSBytes {
     var records = ReusableBuffer()
     /// The number of key updates sent by the peer.
     fileprivate(set) var keyUpdates = 0
+    /// Whether this end has sent its Finished message.
+    fileprivate(set) var hasSentFinished = false
 
     /// Adds received bytes.
     ///
@@ -120,8 +122,8 @@ private func control(_: OpaquePointer?, _ command: Int32, _: Int, _: UnsafeMutab
 }
 
 extension TLSBytes {
-    /// Counts the peer's key updates in `bytes`, which must outlive the connection.
-    static func countKeyUpdates(of ssl: OpaquePointer, in bytes: UnsafeMutablePointer<TLSBytes>) {
+    /// Records a connection's messages in `bytes`, which must outlive the connection.
+    static func noteMessages(of ssl: OpaquePointer, in bytes: UnsafeMutablePointer<TLSBytes>) {
         unsafe COpenSSL_SSL_set_msg_callback_arg(ssl, bytes)
         unsafe SSL_set_msg_callback(ssl, noteMessage)
     }
@@ -137,7 +139,11 @@ private func noteMessage(
     _: OpaquePointer?,
     _ bytes: UnsafeMutableRawPointer?
 ) {
-    guard isSent == 0, type == SSL3_RT_HANDSHAKE, byteCount > 0, let message = unsafe message else { return }
-    guard unsafe Int32(message.load(as: UInt8.self)) == SSL3_MT_KEY_UPDATE else { return }
-    unsafe bytes?.assumingMemoryBound(to: TLSBytes.self).pointee.keyUpdates += 1
+    guard type == SSL3_RT_HANDSHAKE, byteCount > 0, let message = unsafe message else { return }
+    let bytes = unsafe bytes?.assumingMemoryBound(to: TLSBytes.self)
+    switch (isSent, unsafe Int32(message.load(as: UInt8.self))) {
+    case (0, SSL3_MT_KEY_UPDATE): unsafe bytes?.pointee.keyUpdates += 1
+    case (1, SSL3_MT_FINISHED): unsafe bytes?.pointee.hasSentFinished = true
+    default: break
+    }
 }

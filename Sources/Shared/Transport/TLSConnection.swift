@@ -22,7 +22,7 @@ internal import Vocabulary
         unsafe SSL_set_bio(ssl, bio, bio)
         // Read the header and the content of a record at the same time.
         unsafe SSL_set_read_ahead(ssl, 1)
-        unsafe TLSBytes.countKeyUpdates(of: ssl, in: bytes)
+        unsafe TLSBytes.noteMessages(of: ssl, in: bytes)
         unsafe self.ssl = unsafe ssl
         unsafe self.bytes = unsafe bytes
         self.context = context
@@ -96,6 +96,9 @@ internal import Vocabulary
         guard unsafe SSL_get_error(self.ssl, result) == SSL_ERROR_WANT_READ else { throw self.takeFailure() }
         return false
     }
+
+    /// Whether this end has sent its Finished message, which follows its signature.
+    var hasSentFinished: Bool { unsafe self.bytes.pointee.hasSentFinished }
 
     private var hasAgreedOnProtocol: Bool {
         var name: UnsafePointer<UInt8>?
