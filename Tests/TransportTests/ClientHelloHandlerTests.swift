@@ -31,14 +31,15 @@ private struct Opening {
         self.pacer = HandshakePacer(on: channel.eventLoop) { channel.embeddedEventLoop.now }
         let handler = ClientHelloHandler(
             demandsHeader: demandsHeader,
-            deadline: channel.embeddedEventLoop.now + .seconds(10),
+            timer: HandshakeTimer(deadline: channel.embeddedEventLoop.now + .seconds(10), on: channel.eventLoop),
             pacer: self.pacer,
             steps: ClientHelloHandler.Steps(
                 takeOrigin: {
                     recorder.origins.append($0)
                     return recorder.permitsOrigin
                 },
-                open: {
+                open: { timer in
+                    timer.cancel()
                     recorder.opens += 1
                     try channel.pipeline.syncOperations.addHandler(recorder)
                 },

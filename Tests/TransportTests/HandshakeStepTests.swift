@@ -13,15 +13,17 @@ private struct Handshake {
 
     init() throws {
         let certificates = try TestCertificates()
-        let (loop, far) = (self.server.embeddedEventLoop, NIODeadline.distantFuture)
+        let loop = self.server.embeddedEventLoop
         self.pacer = HandshakePacer(on: loop) { loop.now }
         let (serverTLS, clientTLS) = (try certificates.serverContext(), try certificates.clientContext())
-        try self.server.pipeline.syncOperations.addHandler(
-            TLSHandler(serverTLS.makeConnection(), on: loop, deadline: far, recordLimit: .hours(1), pacer: self.pacer)
-        )
-        try self.client.pipeline.syncOperations.addHandler(
-            TLSHandler(clientTLS.makeConnection(), on: client.eventLoop, deadline: far, recordLimit: .hours(1))
-        )
+        func add(_ connection: consuming TLSConnection, to channel: EmbeddedChannel, _ pacer: HandshakePacer?) throws {
+            let loop = channel.eventLoop
+            let timer = HandshakeTimer(deadline: .distantFuture, on: loop)
+            let handler = TLSHandler(connection, on: loop, timer: timer, recordLimit: .hours(1), pacer: pacer)
+            try channel.pipeline.syncOperations.addHandler(handler)
+        }
+        try add(serverTLS.makeConnection(), to: self.server, self.pacer)
+        try add(clientTLS.makeConnection(), to: self.client, nil)
         for channel in [self.server, self.client] {
             try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
         }

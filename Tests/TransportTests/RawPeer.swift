@@ -35,7 +35,7 @@ final class RawPeer: Sendable {
                         let handler = TLSHandler(
                             tls.makeConnection(),
                             on: channel.eventLoop,
-                            deadline: .distantFuture,
+                            timer: HandshakeTimer(deadline: .distantFuture, on: channel.eventLoop),
                             recordLimit: .hours(1)
                         )
                         try channel.pipeline.syncOperations.addHandler(handler)

@@ -57,7 +57,7 @@ package final class ClientConnection: Sendable {
                     let handler = TLSHandler(
                         tls.makeConnection(),
                         on: channel.eventLoop,
-                        deadline: deadline,
+                        timer: HandshakeTimer(deadline: deadline, on: channel.eventLoop),
                         recordLimit: TimeAmount(limits.frame)
                     )
                     try channel.pipeline.syncOperations.addHandler(handler)

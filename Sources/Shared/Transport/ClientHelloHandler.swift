@@ -18,8 +18,8 @@ final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
         ///
         /// Returns false if the connection is not allowed.
         var takeOrigin: (ProxyHeader.Origin) -> Bool
-        /// Adds the handlers for TLS and frames once the first record is complete.
-        var open: () throws -> Void
+        /// Adds the handlers for TLS and frames once the first record is complete, and passes on the timer.
+        var open: (HandshakeTimer) throws -> Void
         /// Reports that the connection ended before `open` was called.
         ///
         /// Called at most once.
@@ -36,31 +36,29 @@ final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
         case ended
     }
 
-    private let deadline: NIODeadline
     private let pacer: HandshakePacer
     private var steps: Steps?
     private var phase: Phase
     private var bytes = ByteBuffer()
-    private var timer: Scheduled<Void>?
+    /// Nil once it has been passed on.
+    private var timer: HandshakeTimer?
     /// Whether the load balancer is checking our health, in which case it is not a failure if the connection ends
     /// early.
     private var isHealthCheck = false
 
     /// - Parameters:
     ///   - demandsHeader: Whether the peer is a load balancer, which must tell us the client's address.
-    ///   - deadline: The time by which the header, the first record and the handshake must be complete.
+    ///   - timer: The time limit for the header, the first record and the handshake.
     ///   - pacer: The event loop's pacer.
-    init(demandsHeader: Bool, deadline: NIODeadline, pacer: HandshakePacer, steps: Steps) {
+    init(demandsHeader: Bool, timer: HandshakeTimer, pacer: HandshakePacer, steps: Steps) {
         self.phase = demandsHeader ? .awaitingHeader : .awaitingHello
-        self.deadline = deadline
+        self.timer = timer
         self.pacer = pacer
         self.steps = steps
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
-        self.timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: self.deadline) {
-            self.fail(.tls(.timedOut), context: context)
-        }
+        self.timer?.onTimeout = { self.fail(.tls(.timedOut), context: context) }
         if context.channel.isActive { context.read() }
     }
 
@@ -138,15 +136,19 @@ final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
     /// Replaces this handler with TLS, passing on all bytes received so far.
     private func open(context: ChannelHandlerContext) {
         // The connection may have been closed while it was queued.
-        guard self.phase == .queued, context.channel.isActive, let steps = self.steps else { return }
+        guard self.phase == .queued, context.channel.isActive, let steps = self.steps, let timer = self.timer else {
+            return
+        }
         let bytes = self.bytes
+        self.timer = nil
         self.end()
         do {
-            try steps.open()
+            try steps.open(timer)
             context.fireChannelRead(self.wrapInboundOut(bytes))
             context.fireChannelReadComplete()
             context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
         } catch {
+            timer.cancel()
             context.close(promise: nil)
         }
     }

@@ -25,14 +25,14 @@ extension ConnectionListener {
         var peer = address
         let opening = ClientHelloHandler(
             demandsHeader: isBalanced,
-            deadline: channel.eventLoop.now + TimeAmount(self.limits.handshake),
+            timer: HandshakeTimer(deadline: start + TimeAmount(self.limits.handshake), on: channel.eventLoop),
             pacer: .of(channel.eventLoop),
             steps: ClientHelloHandler.Steps(
                 takeOrigin: { origin in
                     if let named = SocketAddress(origin) { peer = named }
                     return self.attribute(id, to: PeerSource(peer))
                 },
-                open: { try self.open(channel, as: id, from: peer, since: start, with: options) },
+                open: { try self.open(channel, as: id, from: peer, timer: $0, with: options) },
                 fail: { self.failed(id, peer, $0) }
             )
         )
@@ -101,13 +101,13 @@ extension ConnectionListener {
         _ channel: any Channel,
         as id: UInt64,
         from peer: SocketAddress?,
-        since start: NIODeadline,
+        timer: HandshakeTimer,
         with options: HandshakeOptions
     ) throws {
         let tls = TLSHandler(
             options.tls.makeConnection(),
             on: channel.eventLoop,
-            deadline: start + TimeAmount(self.limits.handshake),
+            timer: timer,
             recordLimit: TimeAmount(self.limits.frame),
             pacer: .of(channel.eventLoop)
         )

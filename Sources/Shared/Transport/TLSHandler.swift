@@ -34,7 +34,6 @@ final class TLSHandler: ChannelDuplexHandler {
     }
 
     private let connection: TLSConnection
-    private let deadline: NIODeadline
     private let recordLimit: TimeAmount
     private let pacer: HandshakePacer?
     private let plaintext: ReusableBuffer
@@ -44,7 +43,8 @@ final class TLSHandler: ChannelDuplexHandler {
     /// It runs when this handler is added.
     private var hasBegun = false
     private var isQueued = false
-    private var handshakeTimer: Scheduled<Void>?
+    /// Nil after the handshake.
+    private var handshakeTimer: HandshakeTimer?
     private var recordTimer: Scheduled<Void>?
     /// Whether a read is pending.
     ///
@@ -54,14 +54,14 @@ final class TLSHandler: ChannelDuplexHandler {
 
     /// - Parameters:
     ///   - eventLoop: The channel's event loop, on which this must be called.
-    ///   - deadline: The time by which the handshake must be complete.
+    ///   - timer: The time limit for the handshake.
     ///   - recordLimit: The maximum time between the first and the last byte of a record.
     ///   - pacer: The queue for the steps of the handshake between the first and the server's signature, or nil on a
     ///     client.
     init(
         _ connection: consuming TLSConnection,
         on eventLoop: any EventLoop,
-        deadline: NIODeadline,
+        timer: HandshakeTimer,
         recordLimit: TimeAmount,
         pacer: HandshakePacer? = nil
     ) {
@@ -69,15 +69,13 @@ final class TLSHandler: ChannelDuplexHandler {
         connection.use(buffers.records)
         self.plaintext = buffers.plaintext
         self.connection = connection
-        self.deadline = deadline
+        self.handshakeTimer = timer
         self.recordLimit = recordLimit
         self.pacer = pacer
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
-        self.handshakeTimer = context.eventLoop.assumeIsolated().scheduleTask(deadline: self.deadline) {
-            self.fail(.timedOut, context: context)
-        }
+        self.handshakeTimer?.onTimeout = { self.fail(.timedOut, context: context) }
         if context.channel.isActive { self.begin(context: context) }
     }
 
