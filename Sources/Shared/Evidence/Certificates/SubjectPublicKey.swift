@@ -26,8 +26,8 @@ package struct SubjectPublicKey: Hashable, Sendable {
     }
 
     package let kind: Kind
-    /// The entire SubjectPublicKeyInfo.
-    package let encoded: [UInt8]
+    /// The decoded SubjectPublicKeyInfo, or nil if this key was created from a P-256 key.
+    private let decoded: [UInt8]?
     /// The contents of its BIT STRING.
     ///
     /// For elliptic curves, this is the point.
@@ -42,10 +42,7 @@ package struct SubjectPublicKey: Hashable, Sendable {
     package init(_ key: P256PublicKey) {
         self.kind = .p256
         self.content = key.bytes
-        self.encoded = DERWriter.sequence(
-            DERWriter.sequence(DERWriter.objectIdentifier(.ecPublicKey), DERWriter.objectIdentifier(.p256)),
-            DERWriter.bitString(key.bytes)
-        )
+        self.decoded = nil
     }
 
     init(_ node: DERNode) throws(DERError) {
@@ -59,8 +56,23 @@ package struct SubjectPublicKey: Hashable, Sendable {
         default: self.kind = Self.named(identifier)
         }
         self.content = content
-        self.encoded = node.encoded
+        self.decoded = node.encoded
     }
+
+    /// The entire SubjectPublicKeyInfo.
+    ///
+    /// For a P-256 key, it is created when it is needed, which verifying a signature does not do.
+    package var encoded: [UInt8] {
+        self.decoded
+            ?? DERWriter.sequence(
+                DERWriter.sequence(DERWriter.objectIdentifier(.ecPublicKey), DERWriter.objectIdentifier(.p256)),
+                DERWriter.bitString(self.content)
+            )
+    }
+
+    package static func == (left: Self, right: Self) -> Bool { left.encoded == right.encoded }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(self.content) }
 
     /// The point on P-256, or nil for other kinds of keys and for compressed points.
     package var p256: P256PublicKey? {
