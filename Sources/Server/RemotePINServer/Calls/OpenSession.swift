@@ -46,13 +46,26 @@ extension Conversation {
             throw CallFailure.authentication(.unknownWallet)
         }
         let identity = try await self.identity(stored.identity, of: call.walletID)
-        switch devices.proofs.check(call.deviceProof, of: statement, by: identity.record) {
+        switch self.check(call.deviceProof, of: statement, by: identity.record) {
         case .good(let counter):
             return ProvenIdentity(identity: identity, assertionCounter: counter)
         case .bad:
             await self.waitToReject(since: arrival)
             throw CallFailure.authentication(.deviceProof)
         }
+    }
+
+    /// Checks a proof, after which a session of an iPhone stores the counter in a step.
+    private func check(
+        _ proof: DeviceProof,
+        of statement: Statement,
+        by identity: IdentityRecord
+    ) -> DeviceProofs.Finding {
+        let expected = identity.platform == .iOS ? self.server.store.expectedSteps : nil
+        expected?.begin()
+        // Ends before a rejected proof waits, because the next commit would wait for it.
+        defer { expected?.end() }
+        return self.server.devices.proofs.check(proof, of: statement, by: identity)
     }
 
     /// Waits until a rejected proof may be answered: a multiple of ``rejectionInterval`` after the call's arrival.
