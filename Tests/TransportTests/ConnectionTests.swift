@@ -340,18 +340,17 @@ struct ConnectionTests {
         #expect(addresses == ["127.0.3.7", "127.0.3.8"])
     }
 
-    @Test("a pause on a connection's loop lasts its duration and ends on cancellation")
-    func pause() async throws {
+    @Test("a task on an event loop connects on the same loop")
+    func sameLoop() async throws {
         let context = try self.certificates.clientContext()
+        let executors = EventLoopTaskExecutor.all
         try await withServer(self.certificates) { port, _, _ in
-            let connection = try await connect(port, context)
-            let clock = ContinuousClock()
-            let time = await clock.measure { await connection.pause(for: .milliseconds(30)) }
-            #expect(time >= .milliseconds(30))
-            let pausing = Task { await connection.pause(for: .seconds(3600)) }
-            pausing.cancel()
-            #expect(await happens { await pausing.value })
-            connection.close()
+            // In both directions, because a connection on any other loop would take the loops in turn.
+            for executor in executors + executors.reversed() {
+                let connection = try await withTaskExecutorPreference(executor) { try await connect(port, context) }
+                #expect(connection.executor as? EventLoopTaskExecutor === executor)
+                connection.close()
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 import NIOCore
 import NIOPosix
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Transport
@@ -39,6 +40,17 @@ struct EventLoopTaskExecutorTests {
             }
         }
         #expect(seen.numbers == Array(0..<100))
+    }
+
+    @Test("a pause lasts its duration and ends on cancellation")
+    func pause() async {
+        await withTaskExecutorPreference(EventLoopTaskExecutor.of(self.eventLoop)) {
+            let time = await ContinuousClock().measure { await EventLoops.pause(for: .milliseconds(30)) }
+            #expect(time >= .milliseconds(30))
+            let pausing = Task { await EventLoops.pause(for: .seconds(3600)) }
+            pausing.cancel()
+            #expect(await happens { await pausing.value })
+        }
     }
 
     @Test("all tasks of an event loop share one executor, so that their jobs run together")

@@ -35,6 +35,8 @@ package final class ClientConnection: Sendable {
 
     /// Connects to a server and verifies it using `tls`.
     ///
+    /// If the task runs on an event loop, the connection uses the same one, so that no step requires a thread switch.
+    ///
     /// - Parameters:
     ///   - timeout: The overall time limit for name resolution, TCP and TLS.
     ///   - source: The local address to connect from, or nil to let the system choose.
@@ -82,7 +84,7 @@ package final class ClientConnection: Sendable {
     }
 
     private static func bootstrap(from source: String?) throws -> ClientBootstrap {
-        let bootstrap = ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+        let bootstrap = ClientBootstrap(group: EventLoops.here)
         guard let source else { return bootstrap }
         // With IP_BIND_ADDRESS_NO_PORT (ip(7)), the kernel chooses the port at connect(2), so that the full range of
         // local ports is available for each server address.
@@ -116,14 +118,6 @@ package final class ClientConnection: Sendable {
     ///
     /// They must not block.
     package var executor: any TaskExecutor { self.calls.executor }
-
-    /// Waits using a timer on the connection's event loop, so that a task running on this loop does not wake another
-    /// thread.
-    ///
-    /// Returns early when the task is cancelled.
-    package func pause(for duration: Duration) async {
-        await self.calls.pause(for: duration)
-    }
 
     /// Closes the connection gracefully.
     ///

@@ -162,19 +162,6 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
         try? await self.channel.closeFuture.get()
     }
 
-    /// Waits using a timer on the channel's event loop.
-    ///
-    /// Returns early if the task is cancelled.
-    func pause(for duration: Duration) async {
-        let timer = self.channel.eventLoop.scheduleTask(in: TimeAmount(duration)) {}
-        await withTaskCancellationHandler {
-            // This throws if the timer was cancelled, in which case we are done waiting too.
-            try? await timer.futureResult.get()
-        } onCancel: {
-            timer.cancel()
-        }
-    }
-
     /// Whether calls can still be made.
     var isOpen: Bool { self.state.withLock { !$0.isEnded } }
 

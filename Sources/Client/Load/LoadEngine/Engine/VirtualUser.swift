@@ -10,8 +10,8 @@ internal import Vocabulary
 ///
 /// The user ends when the plan no longer needs it.
 ///
-/// While a session is open, the user runs on the connection's own event loop, so that a check does not require a thread
-/// switch. This matters because the tool shares the machine with the server.
+/// The user runs on one event loop, which all of its connections use, so that neither an unlock nor a check requires a
+/// thread switch. This matters because the tool shares the machine with the server.
 final class VirtualUser {
     let number: Int
     let run: RunContext
@@ -72,55 +72,42 @@ final class VirtualUser {
 
     /// Performs operations until the plan, the schedule or the run has no more work for this user.
     func work() async {
-        while self.run.gauges.wants(self.number) {
-            let isDone: Bool
-            if let opened = self.opened {
-                isDone = await withTaskExecutorPreference(opened.session.connection.executor) {
-                    await self.serve(on: opened.session.connection)
-                }
-            } else {
-                isDone = await self.serve(on: nil)
-            }
-            if isDone { break }
+        let executor = self.opened?.session.connection.executor ?? EventLoops.executor(self.number)
+        await withTaskExecutorPreference(executor) {
+            while self.run.gauges.wants(self.number), await self.takeTurn() {}
+            self.leave()
         }
-        self.leave()
     }
 
-    /// Performs operations while the session stays the same.
+    /// Performs an operation when it is due.
     ///
-    /// Returns whether no operations are left.
-    private func serve(on connection: ClientConnection?) async -> Bool {
-        repeat {
-            guard self.run.gauges.wants(self.number) else { return true }
-            if let queue = self.run.queue {
-                guard let arrival = queue.take(at: self.clock.now) else { return true }
-                await self.wait(until: arrival.due, on: connection)
-                guard !self.run.gauges.isStopping else {
-                    queue.release(arrival, at: self.clock.now)
-                    return true
-                }
-                guard queue.admit(arrival) else { continue }
-                await self.operate(due: arrival.due)
-                queue.finish()
-            } else {
-                let think = self.run.plan.think.draw(using: &self.generator)
-                if think > .zero { await self.wait(until: self.clock.now + think, on: connection) }
-                guard self.run.gauges.wants(self.number) else { return true }
-                await self.operate(due: nil)
-            }
-        } while connection === self.opened?.session.connection
-        return false
+    /// Returns false if no operations are left.
+    private func takeTurn() async -> Bool {
+        guard let queue = self.run.queue else {
+            let think = self.run.plan.think.draw(using: &self.generator)
+            if think > .zero { await self.wait(until: self.clock.now + think) }
+            guard self.run.gauges.wants(self.number) else { return false }
+            await self.operate(due: nil)
+            return true
+        }
+        guard let arrival = queue.take(at: self.clock.now) else { return false }
+        await self.wait(until: arrival.due)
+        guard !self.run.gauges.isStopping else {
+            queue.release(arrival, at: self.clock.now)
+            return false
+        }
+        guard queue.admit(arrival) else { return true }
+        await self.operate(due: arrival.due)
+        queue.finish()
+        return true
     }
 
     /// Waits until the given time.
-    ///
-    /// If there is a connection, a timer on its event loop is used, so that no other thread is woken.
-    private func wait(until time: Duration, on connection: ClientConnection?) async {
+    private func wait(until time: Duration) async {
         while !self.run.gauges.isStopping {
             let now = self.clock.now
             guard now < time else { return }
-            let pause = min(time - now, Self.longestPause)
-            if let connection { await connection.pause(for: pause) } else { await self.clock.sleep(until: now + pause) }
+            await EventLoops.pause(for: min(time - now, Self.longestPause))
         }
     }
 
@@ -283,6 +270,6 @@ final class VirtualUser {
 
     func recover() async {
         let pause = self.backoff.nextPause(using: &self.generator)
-        await self.wait(until: self.clock.now + pause, on: nil)
+        await self.wait(until: self.clock.now + pause)
     }
 }
