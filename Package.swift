@@ -1186,6 +1186,8 @@ let tests: [Target] = [
     .testTarget(
         name: "LoadFleetTests",
         dependencies: [
+            "Evidence",
+            "FastSigning",
             "HistoryChecker",
             "HostSystem",
             "LoadFleet",
@@ -1193,6 +1195,7 @@ let tests: [Target] = [
             "remote-pin-lab",
             "remote-pin-server",
             "Secrets",
+            "Statements",
             "TestSupport",
             "Transport",
             "Vocabulary",

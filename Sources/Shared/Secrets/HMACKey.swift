@@ -29,7 +29,8 @@ package final class HMACKey: Sendable {
         }
     }
 
-    /// Prepares HKDF-SHA256 without a salt for ``derive(info:)``, by extracting its pseudorandom key (RFC 5869 §2.2).
+    /// Prepares HKDF-SHA256 without a salt for ``derive(info:count:)``, by extracting its pseudorandom key (RFC 5869
+    /// §2.2).
     package convenience init(extractedFrom root: borrowing SecretBytes) {
         let salt = HMACKey(SecretBytes(copying: [UInt8](repeating: 0, count: Self.codeByteCount)))
         var bytes = root.exposedBytes()
@@ -38,11 +39,22 @@ package final class HMACKey: Sendable {
         self.init(SecretBytes(wiping: &key))
     }
 
-    /// Returns 32 bytes derived from the root, the same bytes as ``SecretBytes/hkdfSHA256(info:count:)``.
-    package func derive(info: [UInt8]) -> SecretBytes {
-        // The first block of the output: HMAC(key, info ‖ 0x01) (RFC 5869 §2.3).
-        var derived = self.code(of: info, [1])
-        return SecretBytes(wiping: &derived)
+    /// Returns `count` bytes derived from the root, the same bytes as ``SecretBytes/hkdfSHA256(info:count:)``.
+    package func derive(info: [UInt8], count: Int = 32) -> SecretBytes {
+        // The blocks of the output are HMAC(key, info ‖ 0x01), then HMAC(key, previous block ‖ info ‖ number) (RFC 5869
+        // §2.3).
+        var block = self.code(of: info, [1])
+        var derived = block
+        while derived.count < count {
+            var message = block + info
+            block.wipe()
+            block = self.code(of: message, [UInt8(derived.count / Self.codeByteCount + 1)])
+            message.wipe()
+            derived.append(contentsOf: block)
+        }
+        block.wipe()
+        defer { derived.wipe() }
+        return SecretBytes(copying: derived[..<count])
     }
 
     /// Keeps the prepared states out of swap space.

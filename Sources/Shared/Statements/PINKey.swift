@@ -22,7 +22,12 @@ package struct PINKey: ~Copyable, Sendable {
     ///
     /// - Precondition: The salt has 32 bytes.
     package init(pin: borrowing PIN, salt: borrowing SecretBytes) {
-        let key = Self.keyMaterial(pin: pin, salt: salt).p256SigningKey()
+        self.init(material: Self.keyMaterial(pin: pin, salt: salt))
+    }
+
+    /// Creates the key from the bytes that ``keyMaterial(pin:salt:)`` returns.
+    package init(material: borrowing SecretBytes) {
+        let key = material.p256SigningKey()
         guard let publicKey = P256PublicKey(key.publicKey.x963Representation) else {
             preconditionFailure("a public key in this form has 65 bytes")
         }

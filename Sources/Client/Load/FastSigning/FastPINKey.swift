@@ -22,8 +22,9 @@ package final class FastPINKey: Sendable {
     ///
     /// - Precondition: The salt is 32 bytes long.
     package init(pin: borrowing PIN, salt: borrowing SecretBytes) {
-        self.publicKey = PINKey(pin: pin, salt: salt).publicKey
-        self.scalar = PINKey.keyMaterial(pin: pin, salt: salt).p256PrivateScalar()
+        let material = PINKey.keyMaterial(pin: pin, salt: salt)
+        self.publicKey = PINKey(material: material).publicKey
+        self.scalar = material.p256PrivateScalar()
     }
 
     /// Signs a statement with ECDSA over its bytes, hashed once with SHA-256.

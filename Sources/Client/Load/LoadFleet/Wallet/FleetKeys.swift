@@ -10,11 +10,25 @@ internal import Vocabulary
 ///
 /// The server chooses wallet ids and never repeats one, so each enrollment has its own hardware key, as on a phone.
 /// Each PIN of a wallet has its own generation, and therefore its own id, salt and digits.
+///
+/// PIN keys are cached, because a derivation takes as long as several signatures, and runs return to the same wallets.
 final class FleetKeys: Sendable {
-    private let seed: SecretBytes
+    private let seed: HMACKey
+    private let pinKeys = BoundedCache<PINKeyInputs, FastPINKey>(limit: FleetKeys.maxCached)
+    /// The shares that were verified to be the wallets'.
+    let provenShares = BoundedCache<WalletID, Share>(limit: FleetKeys.maxCached)
+
+    /// The maximum number of cached keys, which take about 0.5 KiB each.
+    private static let maxCached = 1 << 14
 
     init(seed: [UInt8]) {
-        self.seed = SecretBytes(copying: seed)
+        self.seed = HMACKey(extractedFrom: SecretBytes(copying: seed))
+    }
+
+    private struct PINKeyInputs: Hashable {
+        let wallet: WalletID
+        let generation: UInt32
+        let entry: PINChoice
     }
 
     private enum Purpose: String {
@@ -39,12 +53,16 @@ final class FleetKeys: Sendable {
 
     /// Returns the key derived from an entered PIN and the salt of a generation.
     func pinKey(of wallet: WalletID, generation: UInt32, entry: PINChoice) -> FastPINKey {
+        let inputs = PINKeyInputs(wallet: wallet, generation: generation, entry: entry)
+        if let key = self.pinKeys[inputs] { return key }
         let right = self.derive(.digits, wallet, generation, count: 8).exposedBytes()
         let number = right.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } % Self.pins
         guard let pin = PIN(copying: Self.digits(of: entry.number(right: number))) else {
             preconditionFailure("six digits are a PIN")
         }
-        return FastPINKey(pin: pin, salt: self.derive(.salt, wallet, generation, count: PINKey.saltByteCount))
+        let key = FastPINKey(pin: pin, salt: self.derive(.salt, wallet, generation, count: PINKey.saltByteCount))
+        self.pinKeys[inputs] = key
+        return key
     }
 
     /// The number of possible PINs.
@@ -60,7 +78,7 @@ final class FleetKeys: Sendable {
         info.append(0)
         info += wallet.bytes
         info += generation.littleEndianBytes.reversed()
-        return self.seed.hkdfSHA256(info: info, count: count)
+        return self.seed.derive(info: info, count: count)
     }
 }
 

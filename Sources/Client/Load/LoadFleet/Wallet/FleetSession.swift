@@ -29,12 +29,6 @@ package final class FleetSession: Sendable {
         var generation: UInt32
         /// The id of the current PIN's key.
         var pinKeyID: PINKeyID
-        /// The last share verified to be the wallet's.
-        var provenShare: Share?
-        /// Keys derived in this session.
-        ///
-        /// They are cached because users repeatedly enter the right PIN.
-        var cachedKeys: [PINChoice: FastPINKey] = [:]
     }
 
     /// Whether the connection was resumed with a ticket.
@@ -203,7 +197,7 @@ package final class FleetSession: Sendable {
         let place = try self.place(in: answer, to: prepared)
         switch answer.withoutReceipt {
         case .instruct(let result):
-            if case .pinValid(let share, _) = result, !self.isProven(share) { throw .falseShare }
+            if case .pinValid(let share, _) = result, !self.wallet.proves(share) { throw .falseShare }
             if case .pinChanged = result, let next = prepared.next { try self.adopt(generation: next) }
             return Answer(result: result, place: place)
         case .refused(let refusal):
@@ -229,31 +223,15 @@ package final class FleetSession: Sendable {
         return VerdictPlace(epoch: receipt.signed.epoch, leaf)
     }
 
-    /// Returns whether a share belongs to the wallet.
-    ///
-    /// For the last verified share, skips the derivation.
-    private func isProven(_ share: Share) -> Bool {
-        if let proven = self.state.withLock(\.provenShare), proven.isEqual(to: share) { return true }
-        guard self.wallet.proves(share) else { return false }
-        self.state.withLock { $0.provenShare = share }
-        return true
-    }
-
     /// Makes a different PIN the current one.
     private func adopt(generation: UInt32) throws(FleetFailure) {
         let id = self.wallet.pinKeyID(generation: generation)
         self.state.withLock { state in
             state.generation = generation
             state.pinKeyID = id
-            state.cachedKeys = [:]
         }
         try self.fleet.keep(generation: generation, of: self.wallet)
     }
-
-    /// The maximum number of keys to cache.
-    ///
-    /// A run that tries a different PIN each time has to derive every key anyway.
-    private static let maxCachedKeys = 4
 
     /// The values that a session contributes to an instruction.
     private struct InstructionInputs {
@@ -266,13 +244,11 @@ package final class FleetSession: Sendable {
     private func next(_ entry: PINChoice) -> InstructionInputs {
         self.state.withLock { state in
             state.counter += 1
-            let key = state.cachedKeys[entry] ?? self.wallet.pinKey(entry, generation: state.generation)
-            if state.cachedKeys.count < Self.maxCachedKeys || entry == .right { state.cachedKeys[entry] = key }
             return InstructionInputs(
                 counter: state.counter,
                 generation: state.generation,
                 pinKeyID: state.pinKeyID,
-                key: key
+                key: self.wallet.pinKey(entry, generation: state.generation)
             )
         }
     }
