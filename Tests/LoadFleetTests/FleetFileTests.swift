@@ -29,19 +29,20 @@ struct FleetFileTests {
         do {
             let fleet = try FleetOfTests.open(in: self.folder)
             before = try fleet[1]
-            try fleet.record(history, of: 1)
             try fleet.keep(generation: 7, of: before)
             try fleet.keep(generation: 5, of: before)
-            #expect(try fleet.history(of: 0) == .fresh)
+            try fleet.record(of: 1) { $0 == 7 ? history : .unknown }
+            let (wallet, first) = try fleet.takeHistory(of: 0, leaving: .unknown)
+            #expect(wallet.index == 0 && first == .fresh)
         }
         let fleet = try FleetOfTests.open(in: self.folder)
         let after = try fleet[1]
         #expect(after.walletID == before.walletID && after.platform == .android)
         #expect(after.generation == 7, "an earlier PIN never counts again")
-        #expect(try fleet.history(of: 1) == history)
+        #expect(try fleet.takeHistory(of: 0, leaving: .fresh).history == .unknown, "the placeholder is in the file")
+        #expect(try fleet.takeHistory(of: 1, leaving: .fresh).history == history)
         #expect(!fleet.mayBeBehind)
-        try fleet.record(.fresh, of: 1)
-        #expect(try fleet.history(of: 1) == .fresh)
+        #expect(try fleet.takeHistory(of: 1, leaving: .unknown).history == .fresh)
     }
 
     @Test("indices have no gaps, whichever slots an interrupted registration left free")

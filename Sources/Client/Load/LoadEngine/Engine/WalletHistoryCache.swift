@@ -12,7 +12,7 @@ extension Fleet {
     /// Use this if the server's store was restored from a backup, so that its counts legitimately differ from those of
     /// earlier runs.
     package func forgetHistories() throws(FleetError) {
-        for index in 0..<self.count { try self.record(.unknown, of: index) }
+        for index in 0..<self.count { try self.record(of: index) { _ in .unknown } }
     }
 }
 
@@ -76,9 +76,7 @@ final class WalletHistoryCache: Sendable {
     }
 
     private func load(_ index: Int) throws(FleetError) -> CheckedWallet {
-        let wallet = try self.fleet[index]
-        let summary = try self.fleet.history(of: index)
-        try self.fleet.record(self.unknown, of: index)
+        let (wallet, summary) = try self.fleet.takeHistory(of: index, leaving: self.unknown)
         return CheckedWallet(
             wallet,
             WalletHistory(self.rules, from: summary, generation: Int(wallet.generation)),
@@ -133,9 +131,7 @@ final class WalletHistoryCache: Sendable {
     }
 
     private func save(_ wallet: CheckedWallet, at now: Timestamp) throws(FleetError) {
-        let index = wallet.wallet.index
-        // Read the generation again, because the PIN may have been changed during the session.
-        let generation = try self.fleet[index].generation
-        try self.fleet.record(wallet.summary(at: now, generation: generation), of: index)
+        // The generation in the file counts, because the PIN may have been changed during the session.
+        try self.fleet.record(of: wallet.wallet.index) { wallet.summary(at: now, generation: $0) }
     }
 }

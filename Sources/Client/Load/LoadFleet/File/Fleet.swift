@@ -82,24 +82,37 @@ package final class Fleet: Sendable {
     /// Returns the wallet at an index below ``count``.
     package subscript(index: Int) -> FleetWallet {
         get throws(FleetError) {
-            precondition((0..<self.count).contains(index), "there are \(self.count) wallets")
-            let slot = self.slot(of: index)
-            return FleetWallet(index: index, slot: slot, record: try self.record(in: slot), keys: self.keys)
+            self.wallet(index, try self.record(in: self.slot(of: index)))
         }
     }
 
-    /// Returns a wallet's history as saved by an earlier run, or `fresh` if no run has saved one.
-    package func history(of index: Int) throws(FleetError) -> HistorySummary {
-        try self.record(in: self.slot(of: index)).history
+    private func wallet(_ index: Int, _ record: FleetRecord) -> FleetWallet {
+        FleetWallet(index: index, slot: self.slot(of: index), record: record, keys: self.keys)
+    }
+
+    /// Replaces the history in a wallet's record by `placeholder`.
+    ///
+    /// Returns the wallet and its history as saved by an earlier run, or `fresh` if no run has saved one.
+    package func takeHistory(
+        of index: Int,
+        leaving placeholder: HistorySummary
+    ) throws(FleetError) -> (wallet: FleetWallet, history: HistorySummary) {
+        try self.change(self.slot(of: index)) { record in
+            defer { record.history = placeholder }
+            return (self.wallet(index, record), record.history)
+        }
     }
 
     /// Saves a wallet's history for the next run.
-    package func record(_ history: HistorySummary, of index: Int) throws(FleetError) {
-        try self.change(self.slot(of: index)) { $0.history = history }
+    ///
+    /// - Parameter history: Returns the history for the generation of the wallet's current PIN.
+    package func record(of index: Int, _ history: (_ generation: UInt32) -> HistorySummary) throws(FleetError) {
+        try self.change(self.slot(of: index)) { $0.history = history($0.generation) }
     }
 
     /// Returns the slot of the wallet at an index, which is the index plus the number of gaps before it.
-    func slot(of index: Int) -> Int {
+    private func slot(of index: Int) -> Int {
+        precondition((0..<self.count).contains(index), "there are \(self.count) wallets")
         var (low, high) = (0, self.gaps.count)
         while low < high {
             let middle = (low + high) / 2
