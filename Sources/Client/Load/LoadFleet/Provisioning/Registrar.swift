@@ -119,7 +119,7 @@ package struct Registrar: Sendable {
             body: body,
             pinSignature: pinKey.sign(statement(.registerPIN)).signature,
             deviceProof: FleetWallet.proof(
-                by: hardwareKey,
+                by: self.keys.hardwareSigner(of: walletID),
                 platform,
                 of: statement(.registerDevice),
                 counter: UInt32(truncatingIfNeeded: self.counterBase + UInt64(attempt) + 1)

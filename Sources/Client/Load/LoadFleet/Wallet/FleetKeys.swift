@@ -43,6 +43,11 @@ final class FleetKeys: Sendable {
         SigningKey(self.derive(.hardwareKey, wallet, count: 48).p256SigningKey())
     }
 
+    /// Returns the same key in a form that signs faster.
+    func hardwareSigner(of wallet: WalletID) -> FastSigner {
+        FastSigner(material: self.derive(.hardwareKey, wallet, count: 48))
+    }
+
     /// Returns the public id of a PIN key.
     func pinKeyID(of wallet: WalletID, generation: UInt32) -> PINKeyID {
         guard let id = PINKeyID(self.derive(.pinKeyID, wallet, generation, count: 16).exposedBytes()) else {
