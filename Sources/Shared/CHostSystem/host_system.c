@@ -3,6 +3,7 @@
 #include "host_system.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/prctl.h>
 
 int host_system_set_aside(int file, off_t offset, off_t length) {
@@ -12,3 +13,8 @@ int host_system_set_aside(int file, off_t offset, off_t length) {
 int host_system_forbid_dumps(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
 
 int host_system_allows_dumps(void) { return prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0; }
+
+int host_system_allowed_processors(void) {
+    cpu_set_t allowed;
+    return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 0;
+}

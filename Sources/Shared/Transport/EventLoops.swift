@@ -1,3 +1,4 @@
+internal import HostSystem
 internal import NIOCore
 internal import NIOPosix
 
@@ -5,12 +6,14 @@ internal import NIOPosix
 package enum EventLoops {
     /// Sets the number of threads.
     ///
-    /// The default is the number of processors.
+    /// Without this, there is one for each processor of the machine.
     ///
+    /// - Parameter threads: The number, or nil for one for each processor that this process may run on. More threads
+    ///   would only take turns on the same processors, so that some connections have to wait much longer than others.
     /// - Important: This must be called before the first connection or listener is created. After that, it has no
     ///   effect.
-    package static func use(threads: Int) {
-        NIOSingletons.groupLoopCountSuggestion = max(1, threads)
+    package static func use(threads: Int?) {
+        NIOSingletons.groupLoopCountSuggestion = max(1, threads ?? min(Processors.allowed ?? .max, System.coreCount))
     }
 
     /// Returns the executor of an event loop, for a task that opens connections one after another.

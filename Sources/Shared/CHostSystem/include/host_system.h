@@ -10,3 +10,6 @@ int host_system_set_aside(int file, off_t offset, off_t length);
 // prctl(2) with PR_SET_DUMPABLE 0, and with PR_GET_DUMPABLE.
 int host_system_forbid_dumps(void);
 int host_system_allows_dumps(void);
+
+// The number of processors in sched_getaffinity(2), or 0 on failure.
+int host_system_allowed_processors(void);

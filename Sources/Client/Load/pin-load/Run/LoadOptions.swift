@@ -137,7 +137,7 @@ struct LoadOptions: ParsableArguments {
     )
     var startAt: String?
 
-    @Option(help: ArgumentHelp("Event loops of pin-load. (default: one per processor)", valueName: "n"))
+    @Option(help: ArgumentHelp("Event loops of pin-load. (default: one per processor it may use)", valueName: "n"))
     var threads: Int?
 }
 

@@ -122,7 +122,7 @@ struct LoadRunCommand: AsyncParsableCommand {
             let destinations = try self.report.output.destinations()
             let start = try self.load.start()
             let metrics = try self.report.metricsAddress()
-            if let threads = self.load.threads { EventLoops.use(threads: threads) }
+            EventLoops.use(threads: self.load.threads)
             guard let interval else { return try await self.run(work, nil, start, thresholds, destinations, metrics) }
             let server = try await self.crashes.startServer(of: self.target)
             do {
