@@ -87,7 +87,7 @@ package struct Word: Sendable {
     ///
     /// Empty if the value is not one of a few names.
     package let names: [String]
-    /// How the accepted texts are described in the JSON schema.
+    /// The description of the accepted texts in the JSON schema.
     let schema: WordSchema
     /// Whether an empty value is read as an empty text.
     let acceptsEmpty: Bool

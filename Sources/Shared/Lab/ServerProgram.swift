@@ -82,7 +82,7 @@ package final class ServerProgram: Sendable {
         }
     }
 
-    /// How long to wait for the kernel to end a program that was killed because it never became ready.
+    /// The time to wait for the kernel to end a program that was killed because it never became ready.
     private static let killingTime: Duration = .seconds(5)
 
     private init(process: Process, input: Pipe, log: ProgramOutput, exit: ProcessExit) {

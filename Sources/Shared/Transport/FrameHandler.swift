@@ -32,7 +32,7 @@ final class FrameHandler: ChannelInboundHandler, NIOScheduledCallbackHandler {
         case ended
     }
 
-    /// When a frame leaves at the latest.
+    /// The latest time at which a frame leaves.
     enum Departure {
         case now
         /// At the end of this tick of the event loop, since more frames may soon follow.

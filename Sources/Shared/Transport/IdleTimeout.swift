@@ -17,7 +17,7 @@ struct IdleTimeout {
         self.callExtension = TimeAmount(callExtension)
     }
 
-    /// When to close the connection, or nil if it should stay open.
+    /// The time to close the connection, or nil if it should stay open.
     var deadline: NIODeadline? {
         self.limit.map { self.start + $0 + (self.unansweredCount > 0 ? self.callExtension : .zero) }
     }

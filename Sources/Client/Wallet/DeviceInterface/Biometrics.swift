@@ -13,7 +13,7 @@ public enum BiometricSupport: String, Hashable, Sendable, CaseIterable {
     public var isEnrolled: Bool { self == .face || self == .fingerprint }
 }
 
-/// How the owner opens a keychain item, and with it the wallet (safe-biometric.md, "Passcode or biometry").
+/// The ways to open a keychain item, and with it the wallet (safe-biometric.md, "Passcode or biometry").
 public enum UnlockMethod: String, Hashable, Sendable, CaseIterable {
     /// Any enrolled biometric: `BIOMETRY_ANY`.
     case biometric
@@ -23,7 +23,7 @@ public enum UnlockMethod: String, Hashable, Sendable, CaseIterable {
     case either
 }
 
-/// How a wallet uses biometrics (safe-biometric.md, "Two biometric modes").
+/// The use of biometrics by a wallet (safe-biometric.md, "Two biometric modes").
 package enum BiometricMode: String, Hashable, Sendable, CaseIterable {
     /// Only the PIN unlocks the wallet.
     case off

@@ -38,7 +38,7 @@ package actor Phone {
     private var isTaken = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
-    /// How the phone behaves towards its caller.
+    /// The behavior of the phone towards its caller.
     package struct Behavior: Hashable, Sendable {
         /// Whether to skip the splash screen, for scripts and scenarios.
         package var skipsSplash: Bool
@@ -270,7 +270,7 @@ extension Phone {
     /// The language of the app's next process.
     package var language: Wording.Language { self.settings.wording.language }
 
-    /// Why the current screen is not the one the user wanted to see, or nil if it is.
+    /// The reason why the current screen is not the one the user wanted to see, or nil if it is.
     package var obstacle: Obstacle? {
         get async { await self.wallet?.obstacle }
     }

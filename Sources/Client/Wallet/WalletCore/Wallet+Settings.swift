@@ -14,7 +14,7 @@ extension Wallet {
         public var issuer: (any PIDIssuer)?
         /// The URL prefix of the wallet's links (PF2.7).
         public var linkBase = "https://wallet.example.org/link"
-        /// How long it takes until the wallet locks itself.
+        /// The time until the wallet locks itself.
         public var lockTimes = LockTimes()
 
         /// Creates the default settings.

@@ -180,7 +180,7 @@ public actor Wallet {
         return self.settings.wording.screen(scene, at: self.engine.clock.now())
     }
 
-    /// Why the current screen is not the one the user wanted to see, or nil if it is.
+    /// The reason why the current screen is not the one the user wanted to see, or nil if it is.
     public var obstacle: Obstacle? { self.app.scene?.obstacle }
 
     /// Whether the keys are not in memory.
@@ -195,7 +195,7 @@ public actor Wallet {
     /// A stream with the server's latest information, followed by its changes, buffered like ``lockStates``.
     public nonisolated var configurations: AsyncStream<WalletConfiguration> { self.configuration.values() }
 
-    /// How far the setup has progressed.
+    /// The progress of the setup.
     public var setup: SetupProgress { self.engine.facts().setup }
 
     /// The wallet id on the server, or nil before the setup and after a wipe.

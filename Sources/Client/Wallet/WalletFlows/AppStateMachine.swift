@@ -26,7 +26,7 @@ package struct AppStateMachine: Sendable {
     /// The rest of the lock follows when it comes back.
     var owesLock = false
     var banner: Text?
-    /// When the current screen appeared.
+    /// The time at which the current screen appeared.
     var shownAt = Timestamp(milliseconds: 0)
     /// The steps taken since the last call to ``takeTrace()``.
     private var trace: [StepID] = []

@@ -141,7 +141,7 @@ package enum WalletStatus: Hashable, Sendable {
     case mustEnrollAnew
 }
 
-/// Why an effect was not performed (flows.md, Errors).
+/// The reason why an effect was not performed (flows.md, Errors).
 ///
 /// Nothing that depends on it has been done.
 package enum Failure: Error, Hashable, Sendable {

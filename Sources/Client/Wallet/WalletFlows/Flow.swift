@@ -21,7 +21,7 @@ protocol Flow: Sendable {
     /// Returns the transition for an event in the current state, or ``Transition/ignored`` if the event is unexpected.
     func handle(_ event: FlowEvent, _ snapshot: Snapshot) -> Transition
 
-    /// Which side of the lock this flow is on in its current state.
+    /// The side of the lock that this flow is on in its current state.
     var place: Place { get }
 
     /// Whether locking the app ends this flow in its current state, along with all flows it has called.

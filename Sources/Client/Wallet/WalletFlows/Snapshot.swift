@@ -11,7 +11,7 @@ package struct Snapshot: Sendable {
     /// The app version that the update policy's answers apply to.
     package var appVersion: AppVersion
     package var isRooted = false
-    /// How far this wallet's setup has progressed.
+    /// The progress of this wallet's setup.
     package var setup = SetupProgress.notStarted
     /// Whether the data key is not in memory.
     ///
@@ -64,7 +64,7 @@ package struct Snapshot: Sendable {
     package var needsMigration: Bool { self.biometricMode == .fallback && self.wantsSafeMode }
 }
 
-/// How long it takes until an unlocked wallet locks itself.
+/// The time until an unlocked wallet locks itself.
 public struct LockTimes: Hashable, Sendable {
     /// The maximum time in the background.
     public var background = Duration.seconds(300)
@@ -77,7 +77,7 @@ public struct LockTimes: Hashable, Sendable {
     public init() {}
 }
 
-/// How far the setup of the remote PIN (UC2.1) has progressed.
+/// The progress of the setup of the remote PIN (UC2.1).
 ///
 /// A completed step is never repeated, even after a crash.
 public enum SetupProgress: String, Hashable, Sendable, CaseIterable {
@@ -97,7 +97,7 @@ package struct RememberedUpdate: Hashable, Sendable {
     package var receivedAt: Timestamp
     package var appVersion: AppVersion
 
-    /// How long an answer other than `block` is valid.
+    /// The time for which an answer other than `block` is valid.
     package static let lifetime: Duration = .seconds(24 * 3600)
 
     package init(verdict: UpdateVerdict, receivedAt: Timestamp, appVersion: AppVersion) {

@@ -22,7 +22,7 @@ package struct Scenario: Sendable {
     let tearDown: [Step]
 }
 
-/// How the scenario's app is configured.
+/// The configuration of the scenario's app.
 ///
 /// If a value is nil, the app's default applies.
 struct AppConfiguration: Hashable, Sendable {

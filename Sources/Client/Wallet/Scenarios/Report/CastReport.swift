@@ -5,7 +5,7 @@ internal import TerminalApp
 /// Renders a run's screens as an asciinema recording (format 2) with one frame per step.
 package enum CastReport {
     private static let size = TerminalSize(columns: 62, rows: 22)
-    /// How long each frame is shown.
+    /// The time for which each frame is shown.
     ///
     /// Actual steps only take milliseconds.
     private static let timePerFrame = Duration.milliseconds(1200)

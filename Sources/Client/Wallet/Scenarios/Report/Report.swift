@@ -54,7 +54,7 @@ package struct Report: Sendable {
     }
 }
 
-/// How many of the flow steps a run has covered.
+/// The number of flow steps that a run has covered.
 package struct Coverage: Hashable, Sendable {
     /// The steps that no scenario reached, in the order of the list.
     package let missing: [String]

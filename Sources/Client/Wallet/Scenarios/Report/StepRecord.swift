@@ -18,7 +18,7 @@ package struct StepRecord: Hashable, Sendable {
     package var trace: [String]
     /// The lines that the server logged during this step.
     package var log: [String] = []
-    /// When the step started, in milliseconds since 1970.
+    /// The time at which the step started, in milliseconds since 1970.
     ///
     /// Used to match log lines to steps.
     package var startMilliseconds: Int64

@@ -232,7 +232,7 @@ final class LabServer: Sendable {
     }
 }
 
-/// Why a step failed or was skipped.
+/// The reason why a step failed or was skipped.
 enum StepProblem: Error {
     /// The scenario has failed at this step.
     case failed(String, [ScenarioResult.Difference] = [])

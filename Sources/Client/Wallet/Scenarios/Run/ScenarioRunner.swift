@@ -97,7 +97,7 @@ package struct ScenarioRunner: Sendable {
         return scenarios.indices.compactMap { results[$0] }
     }
 
-    /// Why scenarios are skipped after the first failure.
+    /// The reason why scenarios are skipped after the first failure.
     static let notPlayed = "another scenario failed, and --fail-fast is set"
 
     /// Runs a scenario until it passes or there are no attempts left.

@@ -43,7 +43,7 @@ struct World {
     /// Nil if the server was not started by the run.
     let lab: LabServer?
 
-    /// Why steps that need a lab are skipped.
+    /// The reason why steps that need a lab are skipped.
     static let notOurs = "the server is not a lab of this run"
 
     /// Starts a lab for the scenario, or uses the existing server.

@@ -51,7 +51,7 @@ package struct DeviceProfile: Hashable, Sendable {
         case unreachable
     }
 
-    /// How the issuer responds to a request for an identity.
+    /// The issuer's response to a request for an identity.
     package enum IssuerBehavior: String, Hashable, Sendable, CaseIterable {
         case obtains
         /// The user cancels.

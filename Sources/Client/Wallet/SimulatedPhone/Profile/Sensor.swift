@@ -1,4 +1,4 @@
-/// How the owner responds to biometric prompts.
+/// The owner's response to biometric prompts.
 package enum Sensor: Hashable, Sendable, CustomStringConvertible {
     /// The owner is recognized.
     case match

@@ -10,7 +10,7 @@ struct ScreenLayout {
         static let empty = Line(text: "")
     }
 
-    /// How much content is left out to save space.
+    /// The amount of content that is left out to save space.
     enum Density: Int, CaseIterable {
         case airy
         case tight

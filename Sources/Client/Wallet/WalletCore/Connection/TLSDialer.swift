@@ -13,10 +13,10 @@ public final class TLSDialer: ServerDialer {
         public var port: Int
         /// The DNS name that the server's certificate must contain.
         public var name: String
-        /// How the server is authenticated.
+        /// The authentication of the server.
         public var trust: Trust
 
-        /// How the server is authenticated.
+        /// The authentication of the server.
         ///
         /// The platform's root certificates are never used.
         public enum Trust: Hashable, Sendable {
@@ -47,10 +47,10 @@ public final class TLSDialer: ServerDialer {
         var call = TLSDialer.callLimit
     }
 
-    /// How long the wallet waits for a connection.
+    /// The time for which the wallet waits for a connection.
     package static let connectLimit = Duration.seconds(10)
 
-    /// How long the wallet waits for the answer to a call.
+    /// The time for which the wallet waits for the answer to a call.
     package static let callLimit = Duration.seconds(20)
 
     /// The server's name or trust cannot be used.

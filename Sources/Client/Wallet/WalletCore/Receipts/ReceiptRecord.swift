@@ -52,7 +52,7 @@ struct ReceiptRecord: Codable, Hashable, Sendable {
         var unanswered: UInt64
     }
 
-    /// How long a message on a lost connection may still arrive.
+    /// The time for which a message on a lost connection may still arrive.
     ///
     /// This is longer than any session.
     static let lateFor: Duration = .seconds(3600)

@@ -64,7 +64,7 @@ struct LocalRegistration: Codable, Hashable, Sendable {
     /// True once an issuer has identified the user, and nil before that.
     var hasPID: Bool?
 
-    /// How biometrics are currently used.
+    /// The current use of biometrics.
     var biometricMode: BiometricMode {
         switch self.biometrics?.guardsPINSlots {
         case .none: .off

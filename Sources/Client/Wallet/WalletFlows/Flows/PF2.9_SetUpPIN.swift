@@ -8,7 +8,7 @@ internal import Vocabulary
 ///      │ └──Back──▶ back             └─second─▶ start over ──▶ choosing
 ///      └──No── stop? ──Yes──▶ stopped ──OK──▶ back           (a change only)
 struct SetUpPIN: Flow {
-    /// How the new PIN is registered.
+    /// The way in which the new PIN is registered.
     enum Purpose: Sendable {
         /// UC2.1: by enrolling the wallet.
         case enroll

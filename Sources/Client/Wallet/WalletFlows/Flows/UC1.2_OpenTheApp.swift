@@ -10,7 +10,7 @@ internal import Vocabulary
 ///              locked ──▶ UC2.3 ──unlocked──────────▶ the screen below
 ///              else ──(PID)──▶ PF2.7 ──any result──▶ the screen below
 struct OpenTheApp: Flow {
-    /// How the app was started.
+    /// The way in which the app was started.
     enum Startup: Sendable {
         /// The app's process was not running.
         case launch

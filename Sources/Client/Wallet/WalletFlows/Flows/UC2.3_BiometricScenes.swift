@@ -1,4 +1,4 @@
-/// Why the safe mode's prompt did not open the app (UC2.3/6).
+/// The reason why the safe mode's prompt did not open the app (UC2.3/6).
 package enum BiometricFailure: Hashable, Sendable {
     /// The user was not recognized, or dismissed the prompt, perhaps by mistake.
     case mayTryAgain

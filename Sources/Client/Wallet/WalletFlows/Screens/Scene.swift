@@ -17,7 +17,7 @@ package struct Scene: Hashable, Sendable {
     package var prompt: Prompt?
     package var choices: [Choice] = []
     package var timer: Timer?
-    /// Why this is not the screen the user wanted to see.
+    /// The reason why this is not the screen the user wanted to see.
     package var obstacle: Obstacle?
 
     /// A named value on the screen.
@@ -57,7 +57,7 @@ package struct Scene: Hashable, Sendable {
         package var step: StepID
     }
 
-    /// When the screen ends without user input.
+    /// The time at which the screen ends without user input.
     package struct Timer: Hashable, Sendable {
         /// The step taken when the timer expires.
         package var step: StepID
@@ -72,7 +72,7 @@ package struct Scene: Hashable, Sendable {
     }
 }
 
-/// Why the current screen is not the one the user wanted to see.
+/// The reason why the current screen is not the one the user wanted to see.
 public enum Obstacle: Hashable, Sendable {
     /// The PIN was wrong, and the attempt was counted.
     case wrongPIN

@@ -2,7 +2,7 @@
 public struct Screen: Hashable, Sendable {
     /// The step that shows the screen, such as `UC2.3/1.3`.
     public var step: String
-    /// How the screen is displayed.
+    /// The presentation of the screen.
     public var kind: Kind
     /// The title in the user's language.
     public var title: String
@@ -30,7 +30,7 @@ public struct Screen: Hashable, Sendable {
         actions: []
     )
 
-    /// How a screen is displayed.
+    /// The presentation of a screen.
     public enum Kind: String, Hashable, Sendable {
         /// The app's entire display.
         case screen
