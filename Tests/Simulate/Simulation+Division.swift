@@ -13,7 +13,8 @@ extension Simulation {
         guard let original = self.database, !original.isEmpty, !self.isOpeningEpoch, !self.observer.isLossy,
             self.servers[number].running != nil
         else { return }
-        let (server, others) = (self.sharedServers[number], self.sharedServers.filter { $0 !== self.servers[number] })
+        let server = self.sharedServers[number]
+        let others = self.sharedServers.filter { $0 !== server }
         let copied = "\(self.folder)/copied"
         try? FileManager.default.createDirectory(atPath: copied, withIntermediateDirectories: true)
         let log = "\(copied)/audit.log"
@@ -26,8 +27,7 @@ extension Simulation {
         self.observer.isLossy = true
         self.database = copy
         let time = self.scheduler.now
-        // The others' sessions end at once, and they get no new ones before the epoch.
-        self.isOpeningEpoch = true
+        // The others' sessions end at once. They get no new ones before the epoch is open.
         for other in others {
             other.kill(power: false, "by an operator, who replaces the database")
             other.database = copy

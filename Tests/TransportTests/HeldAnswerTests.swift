@@ -49,6 +49,15 @@ private struct Served {
         try await channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1))
     }
 
+    /// Returns a connection that holds the answer to Hello, because another call has arrived with it.
+    static func holdingHello() async throws -> Served {
+        let served = try await Served()
+        try await served.receive([.beginEnrollment, .reportWipe])
+        _ = await served.connection.next()
+        await served.connection.send(Self.hello)
+        return served
+    }
+
     /// Receives calls that arrive together.
     func receive(_ calls: [Call]) async throws {
         var bytes = ByteBuffer()
@@ -84,10 +93,7 @@ struct HeldAnswerTests {
 
     @Test("Hello and the call that was sent with it are answered in order and in one write")
     func together() async throws {
-        let served = try await Served()
-        try await served.receive([.beginEnrollment, .reportWipe])
-        _ = await served.connection.next()
-        await served.connection.send(Served.hello)
+        let served = try await Served.holdingHello()
         _ = await served.connection.next()
         // The second call takes several ticks of the event loop.
         await served.channel.testingEventLoop.run()
@@ -99,10 +105,7 @@ struct HeldAnswerTests {
 
     @Test("an answer to Hello that is held leaves when the server waits for another call")
     func unanswered() async throws {
-        let served = try await Served()
-        try await served.receive([.beginEnrollment, .reportWipe])
-        _ = await served.connection.next()
-        await served.connection.send(Served.hello)
+        let served = try await Served.holdingHello()
         _ = await served.connection.next()
         let waiting = Task { await served.connection.next() }
         #expect(try await served.written() == [Served.hello.encoded()])
@@ -113,10 +116,7 @@ struct HeldAnswerTests {
 
     @Test("an answer to Hello that is held leaves before the connection is closed")
     func closed() async throws {
-        let served = try await Served()
-        try await served.receive([.beginEnrollment, .reportWipe])
-        _ = await served.connection.next()
-        await served.connection.send(Served.hello)
+        let served = try await Served.holdingHello()
         served.connection.close()
         #expect(try await served.written() == [Served.hello.encoded()])
         await served.end()

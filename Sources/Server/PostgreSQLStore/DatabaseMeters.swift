@@ -3,9 +3,9 @@ internal import PostgreSQLClient
 internal import WalletStore
 
 /// Metrics about a store's use of its database.
-package struct DatabaseMeters: Sendable {
+struct DatabaseMeters: Sendable {
     /// The reason why a statement or a connection failed, or why the database must not be used.
-    package enum Refusal: String, CaseIterable, Sendable {
+    enum Refusal: String, CaseIterable, Sendable {
         /// The database does not answer, or the connection was lost.
         case unreachable
         /// The database rejected a statement or the connection.

@@ -11,11 +11,10 @@ internal import Synchronization
 final class SettingsInForce: Sendable {
     private let started: ServerSettings
     private let again: @Sendable () throws -> LoadedSettings
+    /// The settings; locked during a reload, so that an older configuration can never replace a newer one.
     private let newest: Mutex<ServerSettings>
-    /// The load balancers of ``newest``, which every new connection needs.
+    /// Their load balancers, which every new connection needs, also during a reload.
     private let balancers: Mutex<[AddressRange]>
-    /// Held during a reload, so that an older configuration can never replace a newer one.
-    private let reloading = Mutex(())
 
     init(_ files: ServerFiles) {
         self.started = files.settings
@@ -40,13 +39,10 @@ final class SettingsInForce: Sendable {
         log: Logger,
         apply: (_ settings: ServerSettings, _ changed: [any SettingDeclaration]) -> Void
     ) -> ReloadedPart {
-        self.reloading.withLock { _ in
+        self.newest.withLock { newest in
             do {
-                let new = try Self.checked(try self.again())
-                let old = self.newest.withLock { newest in
-                    defer { newest = new }
-                    return newest
-                }
+                let (old, new) = (newest, try Self.checked(try self.again()))
+                newest = new
                 self.balancers.withLock { $0 = new[SettingTable.balancers] }
                 let changed = new.changes(since: old).filter(\.isLive)
                 apply(new, changed)
