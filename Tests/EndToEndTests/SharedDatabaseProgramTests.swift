@@ -202,6 +202,22 @@ struct SharedDatabaseProgramTests {
         #expect(await second.terminate() == 0)
     }
 
+    @Test("a server of another cluster does not start, and every command that compares settings names both clusters")
+    func otherCluster() async throws {
+        #expect(try await self.program("store", "init", flags: ["cluster.name": "north"]).exitCode == 0)
+        #expect(try await self.program("check-config", flags: ["cluster.name": "north"]).exitCode == 0)
+        let others = [
+            (["cluster.name": "south"], "cluster.name is south here, not north"),
+            ([:], "cluster.name is missing here, not north"),
+        ]
+        for (flags, difference) in others {
+            for command in [["serve"], ["check-config"], ["store", "status"], ["store", "policy", "show"]] {
+                let run = try await self.program(command, flags: flags)
+                #expect(run.exitCode == 79 && run.output.contains(difference), "\(command): \(run.output)")
+            }
+        }
+    }
+
     @Test("init creates a store once, and status and check-config say what a failover would keep")
     func commands() async throws {
         let missing = try await self.program("store", "status")

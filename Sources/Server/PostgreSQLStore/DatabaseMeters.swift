@@ -91,6 +91,6 @@ extension StoreParts {
     /// Counts and logs the reason why something is refused.
     func refuse(_ error: any Error) {
         self.meters.count(error)
-        self.onRefusal("\(error)")
+        self.onRefusal("\(error)", error)
     }
 }

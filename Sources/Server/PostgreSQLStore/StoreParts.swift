@@ -56,10 +56,10 @@ package struct StoreParts: Sendable {
     package var metrics: any MetricsFactory
     /// The metrics of the store, which creates them.
     var meters = DatabaseMeters.none
-    /// Receives the reason for each refusal, for the log.
+    /// Receives the reason for each refusal, and the error that caused it, if any, for the log.
     ///
     /// The reason contains nothing that comes from a wallet.
-    package var onRefusal: @Sendable (String) -> Void
+    package var onRefusal: @Sendable (_ reason: String, _ error: (any Error)?) -> Void
 
     package init(
         target: PostgreSQLTarget,
@@ -70,7 +70,7 @@ package struct StoreParts: Sendable {
         scanLimit: Duration = .seconds(600),
         receipts: (any ReceiptSigner)? = nil,
         metrics: any MetricsFactory = NOOPMetricsHandler.instance,
-        onRefusal: @escaping @Sendable (String) -> Void = { _ in }
+        onRefusal: @escaping @Sendable (_ reason: String, _ error: (any Error)?) -> Void = { _, _ in }
     ) {
         self.target = target
         self.server = server

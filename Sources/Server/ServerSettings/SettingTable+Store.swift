@@ -5,8 +5,8 @@ internal import Foundation
 extension SettingTable {
     static let store: [any SettingDeclaration] = [
         Self.storeKind, Self.storeAddress, Self.storeService, Self.storeServiceFile, Self.storePasswordFile,
-        Self.storeTLS, Self.storeTimeLimit, Self.storeScanLimit, Self.clusterServer, Self.clusterLease,
-        Self.durability,
+        Self.storeTLS, Self.storeTimeLimit, Self.storeScanLimit, Self.clusterName, Self.clusterServer,
+        Self.clusterLease, Self.durability,
     ]
 
     package static let storeKind = Setting(
@@ -63,6 +63,12 @@ extension SettingTable {
         .duration(.seconds(1) ... .seconds(86_400)),
         standard: .seconds(600),
         "Longest time for a statement of PostgreSQL that reads every wallet, such as a count."
+    )
+    package static let clusterName = Setting(
+        optional: "cluster.name",
+        .text("name", "a name, 1 to 63 letters, digits, dots and hyphens") { Self.isServerName($0) },
+        "Name of the cluster, kept in the database since `store init`. A server with another name does not start, so "
+            + "that it cannot serve the wallets of another cluster whose address it was given by mistake."
     )
     package static let clusterServer = Setting(
         optional: "cluster.server",

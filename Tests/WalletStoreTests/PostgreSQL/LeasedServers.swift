@@ -42,7 +42,7 @@ struct LeasedServers: Sendable {
         parts.lease = lease
         parts.elapsed = { [elapsed = self.elapsed] in elapsed.now }
         parts.uptime = { [uptime = self.uptime] in uptime.now }
-        parts.onRefusal = self.reasons.receive
+        parts.onRefusal = { [reasons = self.reasons] reason, _ in reasons.receive(reason) }
         parts.onEpochEnd = { [epochEnd = self.epochEnd] in epochEnd.happen() }
         let store = try await PostgreSQLWalletStore.open(parts)
         try await store.takeLease()

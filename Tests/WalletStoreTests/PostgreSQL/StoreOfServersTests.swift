@@ -280,7 +280,7 @@ struct StoreOfServersTests {
 
     private func open(as name: String) async throws -> PostgreSQLWalletStore {
         var parts = self.place.parts(as: name)
-        parts.onRefusal = self.reasons.receive
+        parts.onRefusal = { [reasons = self.reasons] reason, _ in reasons.receive(reason) }
         return try await .open(parts)
     }
 

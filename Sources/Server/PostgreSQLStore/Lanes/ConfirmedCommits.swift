@@ -20,7 +20,7 @@ internal import Synchronization
 final class ConfirmedCommits: Sendable {
     private let server: String
     private let path: String?
-    private let onRefusal: @Sendable (String) -> Void
+    private let onRefusal: @Sendable (String, (any Error)?) -> Void
     /// This server's commits.
     private struct Newest {
         /// The confirmed ones.
@@ -142,7 +142,7 @@ final class ConfirmedCommits: Sendable {
                 newest.file = try RecordFile(opening: path)
             }
         } catch {
-            self.onRefusal("the mark of the last commit cannot be written: \(error)")
+            self.onRefusal("the mark of the last commit cannot be written: \(error)", error)
         }
     }
 }

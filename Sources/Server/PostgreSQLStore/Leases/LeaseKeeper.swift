@@ -167,7 +167,7 @@ extension LeaseKeeper {
         self.turn.wait()
         defer { self.turn.signal() }
         guard !self.isSettled.load(ordering: .sequentiallyConsistent), !self.isHeld else { return }
-        self.parts.onRefusal("the lease was not renewed in time: nothing is released until it is")
+        self.parts.onRefusal("the lease was not renewed in time: nothing is released until it is", nil)
         self.settle(nil)
         self.abandonWaiters()
         self.isSettled.store(true, ordering: .sequentiallyConsistent)

@@ -54,7 +54,8 @@ final class LeaseWorker {
                 throw PostgreSQLStoreOpenError.nameInUse(server: self.parts.server, instance: row.server.instance)
             }
             if first == nil {
-                self.parts.onRefusal("the start waits up to \(row.lasts) for the lease of an earlier process to end")
+                let reason = "the start waits up to \(row.lasts) for the lease of an earlier process to end"
+                self.parts.onRefusal(reason, nil)
             }
             first = row
             if self.parts.elapsed() - start > row.lasts, try self.round().end(row) { return }
@@ -70,7 +71,7 @@ final class LeaseWorker {
                 try self.sleep()
             } catch {
                 self.parts.meters.count(error)
-                self.parts.onRefusal("the lease was not renewed: \(error)")
+                self.parts.onRefusal("the lease was not renewed: \(error)", error)
                 self.disconnect()
                 if !self.keeper.isHeld { self.keeper.abandonWaiters() }
                 self.keeper.settleIfLapsed()
@@ -131,7 +132,7 @@ final class LeaseWorker {
         if let doubt {
             // If the time is uncertain, the renewal does not count.
             if case .step = doubt { self.keeper.giveUp() }
-            self.parts.onRefusal("the lease was not renewed: \(doubt)")
+            self.parts.onRefusal("the lease was not renewed: \(doubt)", nil)
         } else {
             self.keeper.extend(from: start)
         }

@@ -99,7 +99,7 @@ struct DatabaseSettings {
         policy: [String: String],
         receipts: (any ReceiptSigner)? = nil,
         metrics: any MetricsFactory = NOOPMetricsHandler.instance,
-        onRefusal: @escaping @Sendable (String) -> Void = { _ in }
+        onRefusal: @escaping @Sendable (_ reason: String, _ error: (any Error)?) -> Void = { _, _ in }
     ) -> StoreParts {
         var parts = StoreParts(
             target: self.target,
@@ -226,11 +226,21 @@ extension Problem {
         ("does not exist", "create the role and the database, as docs/cluster.md shows"),
         ("Connection refused", "start the database, and check host, port and listen_addresses"),
         ("translate host name", "check the host's name and this machine's resolver"),
+        ("No space left", "free space on the database's disk, or enlarge it; no restart of the server is needed"),
         ("starting up", "wait until the database has recovered"),
         ("too many", "raise max_connections: each server holds three connections"),
     ]
 
     private static func cure(of reason: String) -> String {
         Self.cures.first { reason.contains($0.part) }?.cure ?? "look into the database's log"
+    }
+
+    /// Returns the operator's next step after this error of a running store, or nil if the error is not a database's.
+    static func cure(of error: any Error) -> String? {
+        switch error {
+        case let error as PostgreSQLStoreOpenError: Problem(error).cure
+        case let error as PostgreSQLFailure: Self.cure(of: "\(error)")
+        default: nil
+        }
     }
 }

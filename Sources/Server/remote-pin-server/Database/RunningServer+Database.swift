@@ -34,8 +34,9 @@ extension RunningServer {
             policy: files.policy,
             receipts: files.vault.receiptSigner,
             metrics: metrics
-        ) { reason in
-            guard let metadata = lines.allow(["reason": "\(reason)"]) else { return }
+        ) { reason, error in
+            guard var metadata = lines.allow(["reason": "\(reason)"]) else { return }
+            if let cure = error.flatMap(Problem.cure(of:)) { metadata["cure"] = "\(cure)" }
             log.error("the database refused calls", metadata: metadata)
         }
         parts.commitMark = CommitMark.path(ofAuditLog: files.settings[SettingTable.auditFile])

@@ -21,6 +21,8 @@ enum ServerPolicy {
         values[SettingTable.androidRoots.name] = Self.digest(of: verifier.androidAnchors)
         values[SettingTable.iosRoots.name] = Self.digest(of: verifier.appleAnchors)
         values[SettingTable.androidStatusList.name] = settings[SettingTable.androidStatusList] == nil ? "none" : "set"
+        // A server of one cluster must not serve the wallets of another.
+        if let name = settings[SettingTable.clusterName] { values[SettingTable.clusterName.name] = name }
         values[SettingTable.labFolder.name] = settings[SettingTable.labFolder] == nil ? "none" : "set"
         return values
     }

@@ -22,8 +22,8 @@ struct StoreCommand: AsyncParsableCommand {
 
             To move a server's embedded store there, run `store copy` after `store init`.
 
-            All servers of a database need the same `vault.key-file`, and the same settings in the sections `pin`, \
-            `android` and `ios` (`store policy`).
+            All servers of a database need the same `vault.key-file`, and the same `cluster.name` and settings \
+            in the sections `pin`, `android` and `ios` (`store policy`).
             """,
         subcommands: [
             StoreInit.self, StoreCopyCommand.self, StoreStatus.self, StorePolicyCommand.self, StoreEpochCommand.self,

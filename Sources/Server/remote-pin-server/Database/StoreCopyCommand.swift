@@ -86,8 +86,8 @@ struct StoreCopyCommand: AsyncParsableCommand {
         ) { _ in }
         do {
             let start = ContinuousClock.now
-            let parts = database.parts(key: key, policy: files.policy) {
-                StandardStreams.writeError("the database: \($0)\n")
+            let parts = database.parts(key: key, policy: files.policy) { reason, _ in
+                StandardStreams.writeError("the database: \(reason)\n")
             }
             let report = try await self.copy(source, audit, server, database, parts)
             self.show(report, folder: folder, database, took: ContinuousClock.now - start)

@@ -90,7 +90,7 @@ struct StoreEpochCommand: AsyncParsableCommand {
             var parts = database.parts(
                 key: try await RunningServer.recordKey(by: server.vault),
                 policy: try ServerPolicy.values(of: loaded.settings)
-            ) { StandardStreams.writeError("the database: \($0)\n") }
+            ) { reason, _ in StandardStreams.writeError("the database: \(reason)\n") }
             parts.target.applicationName = "remote-pin-server store epoch"
             EpochOpening.prepare(&parts)
             let store = try await database.open(parts)

@@ -11,8 +11,9 @@ struct StorePolicyCommand: AsyncParsableCommand {
         commandName: "policy",
         abstract: "Show or change the policy that all servers of a database share.",
         discussion: """
-            The policy consists of the settings in the sections `pin`, `android` and `ios`, and of whether the server \
-            is a lab. The database keeps it, and a server with other values does not serve (exit status 79).
+            The policy consists of the settings in the sections `pin`, `android` and `ios`, of `cluster.name`, and of \
+            whether the server is a lab. The database keeps it, and a server with other values does not serve (exit \
+            status 79).
 
               remote-pin-server store policy --config /etc/remote-pin/server.yaml
               remote-pin-server store policy set --config /etc/remote-pin/server.yaml
