@@ -114,7 +114,7 @@ explore: packages-run ## run server and store through all interleavings within b
 	$(if $(EXPLORE),"$$explore" $(EXPLORE),"$$explore" --plans | xargs -n 1 -P "$$(nproc)" "$$explore")
 
 .PHONY: proof
-proof: explore model simulate-build ## explorer, model, 2,000 simulated seeds, and broken rules that they must find
+proof: mutants-check explore model simulate-build ## explorer, model, 2,000 simulated seeds, and broken rules that they must find
 	Tests/Explore/model.py "$$(swift build --show-bin-path)/explore"
 	$(RUN_SIMULATOR) SEEDS=20 --twice
 	$(RUN_SIMULATOR) SEEDS=2000

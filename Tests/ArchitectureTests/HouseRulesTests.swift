@@ -81,7 +81,55 @@ struct HouseRulesTests {
         }
     }
 
-    /// Fast signatures leave copies of their key in memory and take a time that depends on it.
+    @Test("no two targets export a type of the same name")
+    func names() async throws {
+        let declaration =
+            /^(?:public|package) (?:final |indirect )?(?:struct|class|enum|actor|protocol|typealias) (\w+)/
+            .anchorsMatchLineEndings()
+        var targets: [Substring: Set<String>] = [:]
+        for file in try self.tree.files(below: "Sources") {
+            await Task.yield()
+            for match in file.text.matches(of: declaration) { targets[match.output.1, default: []].insert(file.target) }
+        }
+        #expect(targets.count > 500)
+        for (name, owners) in targets where owners.count > 1 {
+            Issue.record("\(name) is exported by \(owners.sorted().joined(separator: ", "))")
+        }
+    }
+
+    @Test("a flow names each state and event that it handles, so that the compiler reports a new one")
+    func flows() async throws {
+        let files = try self.tree.files(below: "Sources/Client/Wallet/WalletFlows/Flows")
+        #expect(!files.isEmpty)
+        for file in files {
+            for wildcard in ["(_, _)", "case _", "default:"] {
+                #expect(!file.text.contains(wildcard), "\(file.path) has \(wildcard)")
+            }
+        }
+    }
+
+    @Test("an operator's command is one file, and one word in the list of commands")
+    func commands() async throws {
+        let folder = "Sources/Server/Administration"
+        let files = try self.tree.files(below: "Sources/Server")
+        let list = try #require(files.first { $0.path == "\(folder)/AdminCalls.swift" })
+        let commands = list.text.matches(of: /(\w+)\.self/).map(\.output.1)
+        #expect(commands.count > 20)
+        // The default command of a group; a command for stopped servers too; the function that sets the level.
+        let others = [
+            "CommandGroups.swift", "BackupCommand.swift", "AdminService.swift", "RunningServer+Operations.swift",
+        ]
+        for file in files where file.path != list.path {
+            await Task.yield()
+            let words = Set(file.text.split { !$0.isLetter && !$0.isNumber })
+            for command in commands where words.contains(command) {
+                let mayNameIt =
+                    file.path.hasPrefix("\(folder)/Commands/") || others.contains { file.path.hasSuffix("/\($0)") }
+                #expect(mayNameIt, "\(file.path) names \(command)")
+            }
+        }
+    }
+
     @Test("no test waits for real time")
     func sleeps() async throws {
         for file in try self.tree.files(below: "Tests") where !file.path.hasPrefix("Tests/ArchitectureTests/") {

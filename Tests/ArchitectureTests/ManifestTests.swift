@@ -25,6 +25,20 @@ struct ManifestTests {
         #expect(self.manifest.closure(of: "wallet").contains("argumentParser"))
     }
 
+    @Test("the wallet and the load tool link nothing of each other")
+    func wallets() {
+        let houses = ["Sources/Client/Wallet/", "Sources/Client/Load/"].map { folder in
+            Set(self.manifest.paths.filter { $0.value.hasPrefix(folder) }.keys)
+        }
+        #expect(houses[0].contains("WalletCore") && houses[1].contains("pin-load"))
+        for (house, other) in [(houses[0], houses[1]), (houses[1], houses[0])] {
+            for target in house {
+                let shared = self.manifest.closure(of: target).intersection(other)
+                #expect(shared.isEmpty, "\(target) links \(shared.sorted())")
+            }
+        }
+    }
+
     @Test("the production programs link no test authority; the lab program does")
     func testAuthority() {
         for program in ["remote-pin-server", "remote-pin-portal"] {
