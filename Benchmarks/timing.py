@@ -95,7 +95,10 @@ def id_times(lab, wallet, stranger, count):
 
 
 def auc(first, second):
-    """Returns the probability that a value of `first` exceeds one of `second`, and the two-sided p-value (Mann–Whitney)."""
+    """Returns the probability that a value of `first` exceeds one of `second`, and the p-value.
+
+    The p-value is that of the two-sided Mann–Whitney test.
+    """
     order = sorted([(value, 0) for value in first] + [(value, 1) for value in second])
     ranks, place = 0.0, 0
     while place < len(order):

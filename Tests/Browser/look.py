@@ -64,7 +64,7 @@ class Browser:
         return self.ask(CHECKS)
 
     def ends(self, picture, where):
-        """Keeps a picture, once everybody can read the page, also on 320 pixels, and the browser has nothing to say of it."""
+        """Keeps a picture if the page is readable, also on 320 pixels, and the browser logged nothing about it."""
         found = self.measured()
         assert not found["weak"] and not found["wide"], where
         _, height, _ = SIZES[self.look[1]]

@@ -57,8 +57,8 @@ mkdir "$work/nginx"
     echo "http { access_log $work/nginx/access.log;"
     for kind in client_body proxy fastcgi uwsgi scgi; do echo "${kind}_temp_path $work/nginx/$kind;"; done
     sed -n '/^```nginx$/,/^```$/p' "$here/../../docs/portal.md" | sed '/^```/d' | sed \
-        -e "s#listen 443 ssl#listen 127.0.0.1:$port ssl#" -e '/listen \[::\]/d' -e 's#delete.wallet.example;#localhost;#' \
-        -e "s#/etc/ssl/delete.wallet.example.pem#$work/lab/server/tls.pem#" \
+        -e "s#listen 443 ssl#listen 127.0.0.1:$port ssl#" -e '/listen \[::\]/d' \
+        -e 's#delete.wallet.example;#localhost;#' -e "s#/etc/ssl/delete.wallet.example.pem#$work/lab/server/tls.pem#" \
         -e "s#/etc/ssl/private/delete.wallet.example.key#$work/lab/server/tls.key#" -e "s#127.0.0.1:7480#$portal#"
     echo "}"
 } >"$work/nginx/nginx.conf"

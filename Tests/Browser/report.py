@@ -13,12 +13,14 @@ return [...document.querySelectorAll('figure')].map(figure => {
   const svg = figure.querySelector('svg[role=img]'), frame = svg.getBoundingClientRect();
   const lines = [...svg.querySelectorAll('path.line')].filter(p => p.getTotalLength() > 0);
   const inside = lines.every(p => { const b = p.getBoundingClientRect();
-    return b.left >= frame.left - 1 && b.right <= frame.right + 1 && b.top >= frame.top - 1 && b.bottom <= frame.bottom + 1 });
+    return b.left >= frame.left - 1 && b.right <= frame.right + 1 &&
+      b.top >= frame.top - 1 && b.bottom <= frame.bottom + 1 });
   const texts = [...svg.querySelectorAll('text')].map(t => t.getBoundingClientRect()).filter(b => b.width > 0);
   const lap = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 2 && b.top < a.bottom - 2;
-  const name = (svg.getAttribute('aria-labelledby') || '').split(' ').map(id => document.getElementById(id)?.textContent || '');
-  return {heading: figure.querySelector('h2').textContent, width: frame.width, height: frame.height, lines: lines.length,
-    length: Math.max(0, ...lines.map(p => p.getTotalLength())), inside, name,
+  const name = (svg.getAttribute('aria-labelledby') || '').split(' ')
+    .map(id => document.getElementById(id)?.textContent || '');
+  return {heading: figure.querySelector('h2').textContent, width: frame.width, height: frame.height,
+    lines: lines.length, length: Math.max(0, ...lines.map(p => p.getTotalLength())), inside, name,
     laps: texts.flatMap((a, i) => texts.slice(i + 1).filter(b => lap(a, b))).length}
 })
 """

@@ -16,7 +16,10 @@ return [...document.querySelectorAll('pre.screen')].filter(pre => {
 }).length
 """
 LOADED = "return performance.getEntriesByType('resource').map(e => e.name)"
-FOCUS = "const e = document.activeElement; return [e.tagName, e.textContent.trim().slice(0, 40), e.getAttribute('href')]"
+FOCUS = """
+const e = document.activeElement
+return [e.tagName, e.textContent.trim().slice(0, 40), e.getAttribute('href')]
+"""
 
 
 def look_at(browser, folder):

@@ -26,7 +26,8 @@ steps:
   - expect: {screen: PF2.8/2.1, title: "Wrong PIN, try once more", values: {attemptsLeft: 2}}
 EOF
 scenarios=$here/../Scenarios
-"$programs/wallet" run --report html "$work/report" "$scenarios/LTC59.yaml" "$scenarios/LTC73.yaml" "$work/fails.yaml" &&
+"$programs/wallet" run --report html "$work/report" \
+    "$scenarios/LTC59.yaml" "$scenarios/LTC73.yaml" "$work/fails.yaml" &&
     { echo "the scenario that must fail passed" >&2; exit 1; }
 "$python" "$here/scenarios.py" "$work/report" "$pictures"
 echo "the report of scenarios passed; screenshots: $([ -n "${2:-}" ] && echo "$pictures" || echo "not kept")"

@@ -246,7 +246,8 @@ def main():
         add_options(command)
         command.add_argument("folder", nargs="?", help="empty or new, and kept; a temporary one by default")
         if name == "test":
-            command.add_argument("--faults", nargs="+", metavar="NAME", help="instead of most of them; `all` for every one")
+            meaning = "instead of most of them; `all` for every one"
+            command.add_argument("--faults", nargs="+", metavar="NAME", help=meaning)
             command.add_argument("--duration", default="2m", help="of the load, such as 10m")
             meaning = "connections that the load uses"
             command.add_argument("--connections", type=int, default=16, metavar="N", help=meaning)
@@ -317,7 +318,9 @@ def complete(options):
     subprocess.run(["/usr/bin/python3", "-m", "venv", python.parent.parent], check=True)
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     if subprocess.run([*pip, "--requirement", HERE / "requirements.txt"]).returncode != 0:
-        options.patroni = shutil.which("patroni") or sys.exit("error: Patroni can be installed neither by pip nor by apt")
+        options.patroni = shutil.which("patroni")
+        if not options.patroni:
+            sys.exit("error: Patroni can be installed neither by pip nor by apt")
         # Debian 12's version has no mode "quorum".
         options.synchronous = options.synchronous and True
         print(f"Patroni of requirements.txt cannot be installed; using {options.patroni}", flush=True)

@@ -64,7 +64,9 @@ logged() {
     grep -qF "$1" "$lab/server/server.log" || fail "the server's log does not contain $1"
     printf '             %sserver: attestation-rejected, %s%s\n' "$dim" "$1" "$plain"
 }
-pass() { "$server" admin clock advance "$1" --lab "$lab" >/dev/null && say "${dim}(the lab's clock advances by $1)${plain}"; }
+pass() {
+    "$server" admin clock advance "$1" --lab "$lab" >/dev/null && say "${dim}(the lab's clock advances by $1)${plain}"
+}
 
 start_server() {
     "$server" lab up "$lab" >>"$work/server.out" 2>&1 &
@@ -87,7 +89,8 @@ say "the server listens on $(sed -n 's/^address: *//p' "$lab/lab.yaml" | tr -d "
 
 part "Two phones register"
 say "Each creates a key in its (simulated) secure hardware, attested in the vendor's format. The server verifies"
-say "chain, challenge, app, security level and boot state before it registers the wallet. The PIN never leaves the phone."
+say "chain, challenge, app, security level and boot state before it registers the wallet. \
+The PIN never leaves the phone."
 pin 024791
 must 0 'Write down deletion code' android setup --platform android --pin-file "$work/pin"
 grep -oE '([0-9A-Z]{4}-){4}[0-9A-Z]{2}' "$work/out" | head -1 | sed 's/^/             deletion code: /'
@@ -109,7 +112,11 @@ logged rp_id_mismatch
 
 part "Wrong PINs: four rounds of four"
 for round in 1 2 3; do
-    case $round in 1) wait=61s block='1 more minute' ;; 2) wait=301s block='5 more minutes' ;; 3) wait=3601s block='60 more minutes' ;; esac
+    case $round in
+        1) wait=61s block='1 more minute' ;;
+        2) wait=301s block='5 more minutes' ;;
+        3) wait=3601s block='60 more minutes' ;;
+    esac
     say "${bold}Round $round${plain}"
     unlock 111222 10 'wrong PIN, try again.' android
     unlock 111223 10 'wrong PIN, you have 2 more attempts.' android

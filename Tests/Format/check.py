@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
-"""Fails if a line of Swift has more than 120 characters, or a line of prose in Markdown more than 100.
+"""Fails if a line of code has more than 120 characters, or a line of prose in Markdown more than 100.
 
-`swift format` applies its lineLength to code only: it breaks neither strings nor comments. Tables, code
-blocks and lines without a space in Markdown are exempt, because they cannot be broken.
+Code is Swift, Python, shell, mutants and scenarios. `swift format` applies its lineLength to code only: it breaks
+neither strings nor comments. Tables, code blocks and lines without a space in Markdown are exempt, because they
+cannot be broken.
 """
 import subprocess, sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SWIFT, PROSE = 120, 100
+CODE, PROSE = ("*.swift", "*.py", "*.sh", "*.mutants", "Tests/Scenarios/*.yaml"), ("*.md",)
 
 
-def files(pattern):
-    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", pattern]
+def files(patterns):
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", *patterns]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout
     return [ROOT / name for name in listed.split("\0") if name and (ROOT / name).exists()]
 
@@ -29,8 +30,8 @@ def prose(lines):
 
 def main():
     problems = []
-    for pattern, limit, kept in [("*.swift", SWIFT, lambda lines: lines), ("*.md", PROSE, prose)]:
-        for path in files(pattern):
+    for patterns, limit, kept in [(CODE, 120, lambda lines: lines), (PROSE, 100, prose)]:
+        for path in files(patterns):
             for number, line in kept(enumerate(path.read_text(encoding="utf-8").split("\n"), 1)):
                 if len(line) > limit:
                     place = f"{path.relative_to(ROOT)}:{number}"

@@ -43,7 +43,8 @@ options=(-c release --scratch-path .build-fuzz --sanitize=address -Xswiftc -enab
 REMOTE_PIN_FUZZER=$archive swift build "${options[@]}"
 FUZZ=$(REMOTE_PIN_FUZZER=$archive swift build "${options[@]}" --show-bin-path)/fuzz
 # Swift's own report of a crash would disturb that of the sanitizer.
-export TMPDIR FUZZ SWIFT_BACKTRACE=enable=no ASAN_OPTIONS="detect_leaks=0:suppressions=$PWD/Tests/address-sanitizer.suppressions"
+export TMPDIR FUZZ SWIFT_BACKTRACE=enable=no
+export ASAN_OPTIONS="detect_leaks=0:suppressions=$PWD/Tests/address-sanitizer.suppressions"
 
 targets=("$@")
 [ $# -gt 0 ] || mapfile -t targets < <("$FUZZ" --list)

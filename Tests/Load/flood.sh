@@ -5,8 +5,8 @@
 #
 # The server runs on core 0, the load and the flood on core 1. The flood has the lowest priority, so that it does not
 # disturb the measurement; "opened" in its last line shows the rate that it reached. Exits with 1 if p99 grows by more
-# than the factor LIMIT (3). KINDS, RATE, HELD, DURATION, CHECKS (per second), CONNECTIONS, WALLETS and OUT (a folder for
-# the results) change the measurement.
+# than the factor LIMIT (3). KINDS, RATE, HELD, DURATION, CHECKS (per second), CONNECTIONS, WALLETS and OUT (a folder
+# for the results) change the measurement.
 set -euo pipefail
 bin=$(cd "${1:?usage: Tests/Load/flood.sh BIN}" && pwd)
 kinds=${KINDS:-half-open,slow,garbage}
@@ -41,15 +41,16 @@ done
 
 load() { taskset -c 1 "$bin/pin-load" "$@"; }
 run() { # NAME
-    load run --lab "$work/lab" --wallets "$work/wallets" --connections "$connections" --rate "$checks" --duration "$duration" \
-        --warmup 2s --mix right=1 --checks-per-wallet 1M --out "$out/$1.json" 2>"$out/$1.log"
+    load run --lab "$work/lab" --wallets "$work/wallets" --connections "$connections" --rate "$checks" \
+        --duration "$duration" --warmup 2s --mix right=1 --checks-per-wallet 1M --out "$out/$1.json" 2>"$out/$1.log"
 }
 load provision --lab "$work/lab" --wallets "$wallets" --out "$work/wallets" 2>/dev/null
 
 echo "== quiet =="
 run quiet
 echo "== flooded: $kinds, $rate/s =="
-nice -n 19 taskset -c 1 "$bin/pin-load" flood --lab "$work/lab" --kinds "$kinds" --rate "$rate" --held "$held" --duration 1h >"$out/flood.log" 2>&1 &
+nice -n 19 taskset -c 1 "$bin/pin-load" flood --lab "$work/lab" --kinds "$kinds" --rate "$rate" --held "$held" \
+    --duration 1h >"$out/flood.log" 2>&1 &
 flood=$!
 run flooded
 kill -INT "$flood"
@@ -59,10 +60,14 @@ tail -1 "$out/flood.log"
 
 echo "== compared =="
 load compare "$out/quiet.json" "$out/flooded.json" || true
-p99() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1]))["totals"]["operations"]["check"]["latencyMicros"]["p99"])' "$1"; }
+p99() {
+    python3 -c 'import json, sys
+print(json.load(open(sys.argv[1]))["totals"]["operations"]["check"]["latencyMicros"]["p99"])' "$1"
+}
 python3 - "$(p99 "$out/quiet.json")" "$(p99 "$out/flooded.json")" "$limit" <<'END'
 import sys
 quiet, flooded, limit = map(float, sys.argv[1:])
-print(f"p99 of warm checks: quiet {quiet/1000:.2f} ms, flooded {flooded/1000:.2f} ms: {flooded/quiet:.2f} times (limit {limit:g})")
+growth = f"{flooded/quiet:.2f} times (limit {limit:g})"
+print(f"p99 of warm checks: quiet {quiet/1000:.2f} ms, flooded {flooded/1000:.2f} ms: {growth}")
 sys.exit(flooded > limit * quiet)
 END

@@ -6,9 +6,10 @@
     Tests/Mutants/run.py --jobs 1       runs the tests of one mutant at a time instead of two
     Tests/Mutants/run.py --minutes 20   starts no mutant after 20 minutes
     Tests/Mutants/run.py --resume       continues the last run: omits the mutants that have an outcome
-    Tests/Mutants/run.py --explore      runs the explorer (make explore) instead of tests, on the mutants that name a plan
-    Tests/Mutants/run.py --simulate     runs the simulator (make simulate) instead of tests, on the mutants that name seeds;
-                                        with --explore, one build serves both
+    Tests/Mutants/run.py --explore      runs the explorer (make explore) instead of tests, on the mutants that name
+                                        a plan
+    Tests/Mutants/run.py --simulate     runs the simulator (make simulate) instead of tests, on the mutants that name
+                                        seeds; with --explore, one build serves both
 
 The tables are the files *.mutants in this folder, one entry for each mutant:
 
@@ -142,10 +143,10 @@ def changed(lines, places):
 
 def check(mutants):
     problems = [f"{mutant.name}: {problem}" for mutant in mutants if (problem := places(mutant, ROOT)[1])]
-    rows = PROOF.read_text()
-    rows = {heading: rows.partition(f"\n{heading}\n")[2].partition("\n#")[0] for heading in ("## Mutants", "### Mutants")}
+    proof = PROOF.read_text()
     for heading, listed in (("## Mutants", "explored"), ("### Mutants", "simulated")):
-        lost = [m for m in mutants if getattr(m, listed) and f"| {m.name} |" not in rows[heading]]
+        section = proof.partition(f"\n{heading}\n")[2].partition("\n#")[0]
+        lost = [m for m in mutants if getattr(m, listed) and f"| {m.name} |" not in section]
         problems += [f"{mutant.name}: the section '{heading}' of docs/proof.md lacks it" for mutant in lost]
     print("\n".join(problems + [f"{len(mutants) - len(problems)} of {len(mutants)} mutants match the sources"]))
     return 1 if problems else 0

@@ -12,7 +12,10 @@ newer=$(cd "$2" && pwd)
 work=$(mktemp -d /tmp/remote-pin-packaging.XXXXXX)
 root=$work/root
 
-inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"; }
+inside() {
+    chroot "$root" \
+        env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"
+}
 as_server() { inside runuser -u remote-pin -- "$@"; }
 say() { printf '== %s ==\n' "$*"; }
 must() { "$@" || { printf 'not so: %s\n' "$*" >&2; exit 1; }; }
@@ -54,7 +57,8 @@ must test "$(inside stat -c '%U:%G %a' /etc/remote-pin/server.yaml)" = "root:rem
 must inside test -s /var/lib/remote-pin/data/wallets.db
 must inside test ! -e /etc/systemd/system/multi-user.target.wants/remote-pin-server.service
 must test "$(inside stat -c '%U:%G %a' /var/backups/remote-pin)" = "remote-pin:remote-pin 700"
-must inside test -s /usr/share/remote-pin-server/prometheus/alerts.yml -a -s /usr/share/remote-pin-server/grafana/remote-pin.json
+must inside test -s /usr/share/remote-pin-server/prometheus/alerts.yml \
+    -a -s /usr/share/remote-pin-server/grafana/remote-pin.json
 
 say "key and audit log of an earlier package move to their folders"
 sum=$(inside sha256sum /var/lib/remote-pin-key/vault.key | cut -d' ' -f1)
@@ -79,7 +83,8 @@ as_server remote-pin-server init --lab /var/lib/remote-pin/lab >/dev/null
 as_server remote-pin-server config show --json /var/lib/remote-pin/lab |
     "$(dirname "$0")/lab-configuration.py" >"$root/etc/remote-pin/server.yaml"
 as_server remote-pin-server check-config --config /etc/remote-pin/server.yaml >"$work/check.out" 2>&1
-inside runuser -u remote-pin-portal -- remote-pin-portal --check --config /etc/remote-pin/portal.yaml >"$work/check-portal.out" 2>&1
+inside runuser -u remote-pin-portal -- remote-pin-portal --check --config /etc/remote-pin/portal.yaml \
+    >"$work/check-portal.out" 2>&1
 
 say "a TLS key owned by root is reported with the remedy"
 inside chown root: /var/lib/remote-pin/lab/server/tls.key
@@ -126,7 +131,9 @@ stop() {
     server=
 }
 
-wallet() { inside runuser -u remote-pin -- wallet "$@" --lab /var/lib/remote-pin/lab --home /var/lib/remote-pin/phone --pin-file /tmp/pin; }
+wallet() {
+    as_server wallet "$@" --lab /var/lib/remote-pin/lab --home /var/lib/remote-pin/phone --pin-file /tmp/pin
+}
 
 say "serve and use a wallet"
 serve
@@ -161,7 +168,8 @@ stop
 say "remove: programs are deleted, configuration and data stay"
 inside apt-get remove -y -qq remote-pin-server remote-pin-portal remote-pin-tools >"$work/remove.out" 2>&1
 must inside test ! -e /usr/bin/remote-pin-server -a ! -e /usr/bin/wallet
-must inside test -s /var/lib/remote-pin-key/vault.key -a -s /etc/remote-pin/server.yaml -a -s /var/lib/remote-pin/data/wallets.db
+must inside test -s /var/lib/remote-pin-key/vault.key -a -s /etc/remote-pin/server.yaml \
+    -a -s /var/lib/remote-pin/data/wallets.db
 
 say "reinstall: the existing key and store are kept"
 inside sh -c 'apt-get install -y -qq --no-install-recommends /newer/*.deb' >"$work/again.out" 2>&1

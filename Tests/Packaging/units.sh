@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tests the packages' life cycle under systemd, in a container booted by systemd-nspawn: install, configure, start, use with
-# wallets, load and portal, back up, reload, hang, upgrade with data kept, remove, reinstall, purge.
+# Tests the packages' life cycle under systemd, in a container booted by systemd-nspawn: install, configure, start, use
+# with wallets, load and portal, back up, reload, hang, upgrade with data kept, remove, reinstall, purge.
 # Tests/Packaging/units.sh DEBS NEWER
 #
 # DEBS and NEWER are folders with the three packages, the second with a higher version. Needs root, mmdebstrap,
@@ -51,7 +51,8 @@ mkdir "$root/debs" "$root/newer"
 cp "$debs"/*.deb "$root/debs/"
 cp "$newer"/*.deb "$root/newer/"
 chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive sh -c \
-    'apt-get update -qq && apt-get install -y -qq --no-install-recommends --download-only /debs/*.deb' >"$work/download.out" 2>&1
+    'apt-get update -qq && apt-get install -y -qq --no-install-recommends --download-only /debs/*.deb' \
+    >"$work/download.out" 2>&1
 systemd-nspawn --quiet --directory "$root" --register=no --keep-unit --private-network --boot >"$work/boot.out" 2>&1 &
 nspawn=$!
 within pgrep --parent "$nspawn" >/dev/null
@@ -84,7 +85,8 @@ as_server mv /var/lib/remote-pin/lab/server/vault.key /var/lib/remote-pin-key/la
     portal.group=remote-pin-portal log.file=none observation.listen=127.0.0.1:9464 \
     <"$work/lab.json" >"$root/etc/remote-pin/server.yaml"
 as_server remote-pin-server check-config --config /etc/remote-pin/server.yaml >"$work/check.out" 2>&1
-inside runuser -u remote-pin-portal -- remote-pin-portal --check --config /etc/remote-pin/portal.yaml >"$work/check-portal.out" 2>&1
+inside runuser -u remote-pin-portal -- remote-pin-portal --check --config /etc/remote-pin/portal.yaml \
+    >"$work/check-portal.out" 2>&1
 # Shorten the watchdog interval of 30 s for the test.
 mkdir -p "$root/etc/systemd/system/remote-pin-server.service.d"
 printf '[Service]\nWatchdogSec=5s\n' >"$root/etc/systemd/system/remote-pin-server.service.d/test.conf"
@@ -115,7 +117,8 @@ pin() {
     inside chown remote-pin /var/lib/remote-pin/pin
 }
 phone() {
-    as_server wallet "$2" --home "/var/lib/remote-pin/$1" --lab /var/lib/remote-pin/lab --pin-file /var/lib/remote-pin/pin "${@:3}"
+    as_server wallet "$2" --home "/var/lib/remote-pin/$1" --lab /var/lib/remote-pin/lab \
+        --pin-file /var/lib/remote-pin/pin "${@:3}"
 }
 pin 135790
 must phone phone setup --code-written-down >"$work/setup.out"
@@ -125,7 +128,8 @@ id=$(as_server remote-pin-server admin wallet list --json --config /etc/remote-p
     python3 -c 'import json, sys; print(json.load(sys.stdin)["wallets"][0]["wallet"])')
 must phone lost setup --platform ios >"$work/lost.out"
 must phone lost unlock >"$work/unlock.out"
-must as_server pin-load provision --lab /var/lib/remote-pin/lab --wallets 50 --out /var/tmp/wallets >"$work/provision.out" 2>&1
+must as_server pin-load provision --lab /var/lib/remote-pin/lab --wallets 50 --out /var/tmp/wallets \
+    >"$work/provision.out" 2>&1
 must as_server pin-load run --lab /var/lib/remote-pin/lab --wallets /var/tmp/wallets --connections 8 --duration 3s \
     --mix right=80,wrong=20 >"$work/load.out" 2>&1
 
@@ -138,19 +142,24 @@ page >"$work/page.out"
 code=$(grep -oE '[0-9A-Z]{4}(-[0-9A-Z]{4}){3}-[0-9A-Z]{2}' "$work/lost.out" | head -1)
 # The seal of the main form, which follows the language forms.
 seal() { sed -n '/<main>/,$p' | sed -nE 's/.*name="seal" value="([^"]*)".*/\1/p' | head -1; }
-page --data-urlencode "code=$code" --data-urlencode "seal=$(seal <"$work/page.out")" --data step=check >"$work/question.out"
+page --data-urlencode "code=$code" --data-urlencode "seal=$(seal <"$work/page.out")" --data step=check \
+    >"$work/question.out"
 must grep -q 'class="button final"' "$work/question.out"
-page --data-urlencode "code=$code" --data-urlencode "seal=$(seal <"$work/question.out")" --data step=delete >"$work/deleted.out"
+page --data-urlencode "code=$code" --data-urlencode "seal=$(seal <"$work/question.out")" --data step=delete \
+    >"$work/deleted.out"
 must grep -q 'class="notice good"' "$work/deleted.out"
 ends 13 phone lost unlock >"$work/revoked.out" 2>&1
 must phone phone unlock >"$work/unlock.out"
 
 say "backups succeed in the documented folder as root and as the server's user, and fail outside the sandbox"
-must inside remote-pin-server backup /var/backups/remote-pin/root.backup --config /etc/remote-pin/server.yaml >"$work/backup.out"
-must as_server remote-pin-server backup /var/backups/remote-pin/own.backup --config /etc/remote-pin/server.yaml >"$work/backup.out"
+must inside remote-pin-server backup /var/backups/remote-pin/root.backup --config /etc/remote-pin/server.yaml \
+    >"$work/backup.out"
+must as_server remote-pin-server backup /var/backups/remote-pin/own.backup --config /etc/remote-pin/server.yaml \
+    >"$work/backup.out"
 for name in root own; do must test "$(of /var/backups/remote-pin/$name.backup)" = "remote-pin:remote-pin 600"; done
 inside install -d -o remote-pin -g remote-pin /srv/elsewhere
-ends 74 inside remote-pin-server backup /srv/elsewhere/x.backup --config /etc/remote-pin/server.yaml >"$work/elsewhere.out" 2>&1
+ends 74 inside remote-pin-server backup /srv/elsewhere/x.backup --config /etc/remote-pin/server.yaml \
+    >"$work/elsewhere.out" 2>&1
 must grep -q 'x.backup.partial: permission denied' "$work/elsewhere.out"
 
 say "timers: none is enabled; each unit does its work, and the server exports the times"
@@ -191,7 +200,11 @@ must phone phone unlock >"$work/unlock.out"
 say "the watchdog kills and restarts a hung server"
 old=$(property remote-pin-server MainPID)
 must inside kill -STOP "$old"
-another() { local now; now=$(property remote-pin-server MainPID); [ "$now" != 0 ] && [ "$now" != "$old" ] && [ "$(property remote-pin-server ActiveState)" = active ]; }
+another() {
+    local now
+    now=$(property remote-pin-server MainPID)
+    [ "$now" != 0 ] && [ "$now" != "$old" ] && [ "$(property remote-pin-server ActiveState)" = active ]
+}
 for _ in $(seq 300); do another && break; read -rt 0.2 <> <(:) || :; done
 must another
 must phone phone unlock >"$work/unlock.out"
@@ -213,7 +226,8 @@ must test "$(version)" != "$old_version"
 must test "$(kept)" = "$before"
 must test "$(of /etc/remote-pin/server.yaml)" = "root:remote-pin 640"
 must another
-must test "$(property remote-pin-portal ActiveState)" = active -a "$(property remote-pin-portal MainPID)" != "$old_portal"
+must test "$(property remote-pin-portal ActiveState)" = active \
+    -a "$(property remote-pin-portal MainPID)" != "$old_portal"
 must test "$(as_server remote-pin-server admin wallet show "$id" --json --config /etc/remote-pin/server.yaml |
     python3 -c 'import json, sys; print(json.load(sys.stdin)["pin"]["failures"])')" = 1
 pin 135790
@@ -225,7 +239,8 @@ say "systemd-analyze security"
 inside systemd-analyze security --no-pager remote-pin-server.service | tail -1
 inside systemd-analyze security --no-pager remote-pin-portal.service | tail -1
 must inside systemd-analyze verify --man=no /lib/systemd/system/remote-pin-server.service \
-    /lib/systemd/system/remote-pin-portal.service /lib/systemd/system/remote-pin-{backup,status-list,audit-verify}.{service,timer}
+    /lib/systemd/system/remote-pin-portal.service \
+    /lib/systemd/system/remote-pin-{backup,status-list,audit-verify}.{service,timer}
 
 say "remove: both services stop cleanly; configuration, data and backups stay"
 inside apt-get remove -y -qq remote-pin-server remote-pin-portal remote-pin-tools >"$work/remove.out" 2>&1
@@ -243,8 +258,9 @@ must phone phone unlock >"$work/unlock.out"
 
 say "purge: only the users and backups remain"
 inside apt-get purge -y -qq remote-pin-server remote-pin-portal remote-pin-tools >"$work/purge.out" 2>&1
-for path in /var/lib/remote-pin /var/lib/remote-pin-key /var/log/remote-pin /etc/remote-pin /run/remote-pin /run/remote-pin-portal /usr/share/doc/remote-pin-server \
-    /usr/share/remote-pin-server /lib/systemd/system/remote-pin-server.service; do
+for path in /var/lib/remote-pin /var/lib/remote-pin-key /var/log/remote-pin /etc/remote-pin /run/remote-pin \
+    /run/remote-pin-portal /usr/share/doc/remote-pin-server /usr/share/remote-pin-server \
+    /lib/systemd/system/remote-pin-server.service; do
     must inside test ! -e "$path"
 done
 must inside test -s /var/backups/remote-pin/root.backup

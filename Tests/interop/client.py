@@ -136,7 +136,8 @@ def gets_wrong_pins(lab, wallet, policy):
         wallet.open_session(connection)
         kind, _ = wallet.instruct(connection, 1, PIN)
         expect(kind == "check_pin", "the right PIN is accepted")
-        expect(wallet.receipt.wrong == 1 and wallet.receipt.last_wrong > 0, "its receipt states the wrong PIN before it")
+        receipt = wallet.receipt
+        expect(receipt.wrong == 1 and receipt.last_wrong > 0, "its receipt states the wrong PIN before it")
         kind, _ = wallet.instruct(connection, 2, PIN)
         expect(wallet.receipt.wrong == 0 and wallet.last_number == 4, "judged attempts are numbered without a gap")
     with lab.greeted() as connection:

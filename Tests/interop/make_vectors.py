@@ -288,7 +288,11 @@ def responses():
     yield messages.Response(id=6, revoke_with_code={"revoked": {"revoked_at_ms": 1795244400000}})
     yield messages.Response(
         id=8,
-        error={"code": "ERROR_CODE_PIN_KEY_CHANGED", "correlation_id": "0123456789abcdef", "pin_key_id": fixed("new", 16)},
+        error={
+            "code": "ERROR_CODE_PIN_KEY_CHANGED",
+            "correlation_id": "0123456789abcdef",
+            "pin_key_id": fixed("new", 16),
+        },
     )
 
 
@@ -303,7 +307,8 @@ def frames():
 
 def main():
     vectors = {
-        "about": "Test vectors for docs/protocol.md, made by Tests/interop/make_vectors.py. Byte strings are hexadecimal.",
+        "about": "Test vectors for docs/protocol.md, made by Tests/interop/make_vectors.py. "
+        "Byte strings are hexadecimal.",
         "version": 1,
         "pin_keys": list(pin_keys()),
         "scalars": list(scalars()),

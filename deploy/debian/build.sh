@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Packages built programs: deploy/debian/build.sh PROGRAMS OUT [VERSION]
 #
-# PROGRAMS is the folder of a release build with the static Swift runtime; OUT receives the .deb files. The default VERSION
-# is that of the programs with their commit.
+# PROGRAMS is the folder of a release build with the static Swift runtime; OUT receives the .deb files. The default
+# VERSION is that of the programs with their commit.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -15,7 +15,7 @@ number=$(sed -E 's/^remote-pin-server ([0-9.]+) .*/\1/' <<<"$said")
 git_id=$(sed -nE 's/.*\(git ([^,)]+).*/\1/p' <<<"$said")
 # Derived from the programs, since the checkout may have changed after the build.
 version=${3:-$number${git_id:++git${git_id//-/.}}}
-if [ -n "$git_id" ] && time=$(git -C "$root" log -1 --format=%ct "${git_id%-dirty}" 2>/dev/null); then :; else time=$(date +%s); fi
+[ -n "$git_id" ] && time=$(git -C "$root" log -1 --format=%ct "${git_id%-dirty}" 2>/dev/null) || time=$(date +%s)
 export SOURCE_DATE_EPOCH=$time
 date=$(date -u -d "@$time" +%Y-%m-%d)
 
@@ -38,7 +38,8 @@ stage() {
         install -D "$programs/$name" "$to/usr/bin/$name"
         mkdir -p "$to"/usr/share/{man/man1,bash-completion/completions,zsh/vendor-completions,fish/vendor_completions.d}
         "$root/deploy/debian/manual.py" "$programs/$name" "$number" "$date" >"$to/usr/share/man/man1/$name.1"
-        "$programs/$name" --generate-completion-script bash | sed '1{/^#!/d}' >"$to/usr/share/bash-completion/completions/$name"
+        "$programs/$name" --generate-completion-script bash | sed '1{/^#!/d}' \
+            >"$to/usr/share/bash-completion/completions/$name"
         "$programs/$name" --generate-completion-script zsh >"$to/usr/share/zsh/vendor-completions/_$name"
         "$programs/$name" --generate-completion-script fish >"$to/usr/share/fish/vendor_completions.d/$name.fish"
     done
@@ -71,19 +72,20 @@ portal socket /run/remote-pin-portal/portal.sock
 portal group remote-pin-portal
 END
 # The portal's unit reads its own file, so the page's settings have no effect in this one.
-sed -i 's|^portal:|# Only `socket` and `group` apply here; the page reads its settings, from `listen` on, from /etc/remote-pin/portal.yaml.\n&|' \
-    "$configuration"
+note='# Only `socket` and `group` apply here; the page reads its settings, from `listen` on, from'
+sed -i "s|^portal:|$note /etc/remote-pin/portal.yaml.\n&|" "$configuration"
 grep -q '^# Only `socket` and `group` apply here' "$configuration"
 install -D -m 0644 "$configuration" "$tree/stage/remote-pin-server/etc/remote-pin/server.yaml"
+share=$tree/stage/remote-pin-server/usr/share/remote-pin-server
 # Alert rules and dashboard for the operator's Prometheus and Grafana.
-install -D -m 0644 -t "$tree/stage/remote-pin-server/usr/share/remote-pin-server/prometheus" "$root/deploy/prometheus/alerts.yml"
-install -D -m 0644 -t "$tree/stage/remote-pin-server/usr/share/remote-pin-server/grafana" "$root/deploy/grafana/remote-pin.json"
+install -D -m 0644 -t "$share/prometheus" "$root/deploy/prometheus/alerts.yml"
+install -D -m 0644 -t "$share/grafana" "$root/deploy/grafana/remote-pin.json"
 # Timers, with the programs that they run; debhelper finds units that are in place.
 install -D -m 0644 -t "$tree/stage/remote-pin-server/lib/systemd/system" "$root"/deploy/systemd/*.timer \
     "$root"/deploy/systemd/remote-pin-{backup,status-list,audit-verify}.service
-install -D -m 0755 -t "$tree/stage/remote-pin-server/usr/share/remote-pin-server/maintenance" "$root"/deploy/maintenance/*
+install -D -m 0755 -t "$share/maintenance" "$root"/deploy/maintenance/*
 # Ready-made witnesses (docs/witness.md).
-install -D -m 0755 -t "$tree/stage/remote-pin-server/usr/share/remote-pin-server/witness" "$root"/deploy/witness/*
+install -D -m 0755 -t "$share/witness" "$root"/deploy/witness/*
 install -D -m 0644 "$root/deploy/debian/portal.yaml" "$tree/stage/remote-pin-portal/etc/remote-pin/portal.yaml"
 
 cat >"$tree/debian/changelog" <<END

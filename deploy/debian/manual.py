@@ -57,7 +57,8 @@ def synopsis(command, path):
 
 def describe(command, path, lines, depth):
     if depth:
-        lines += [f'.SS "{escaped(" ".join(path[1:]))}"', synopsis(command, path), ".PP", escaped(command.get("abstract", ""))]
+        heading, abstract = escaped(" ".join(path[1:])), escaped(command.get("abstract", ""))
+        lines += [f'.SS "{heading}"', synopsis(command, path), ".PP", abstract]
     if command.get("discussion"):
         lines += [".PP"] + prose(command["discussion"])
     for one in command.get("arguments", []):

@@ -68,7 +68,8 @@ def main(lab, programs=".build/debug"):
     pictures = []
     with tempfile.TemporaryDirectory() as folder:
         app = f"{programs}/wallet app --lab {lab} --home {folder}/phone --platform ios --biometrics face"
-        tmux("new-session", "-d", "-x", str(COLUMNS), "-y", str(ROWS), "env", "LC_ALL=C.UTF-8", "sh", "-c", f"{app}; echo $; read x")
+        shell = ["env", "LC_ALL=C.UTF-8", "sh", "-c", f"{app}; echo $; read x"]
+        tmux("new-session", "-d", "-x", str(COLUMNS), "-y", str(ROWS), *shell)
         try:
             for keys, word, is_kept in STEPS:
                 if keys:

@@ -190,7 +190,7 @@ class Phone:
         return self.do("device", set=properties)
 
     def set_up(self, pin):
-        """Sets up a wallet, from the first launch until it is unlocked, without biometrics; returns its deletion code."""
+        """Sets up a wallet without biometrics, from the first launch to the unlock; returns its deletion code."""
         self.launch()
         self.tap("skip", "next")
         self.enter(pin)
@@ -238,7 +238,8 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "remote_pin(server={}, device={}): settings of the test's server and first phone")
+    marker = "remote_pin(server={}, device={}): settings of the test's server and first phone"
+    config.addinivalue_line("markers", marker)
 
 
 @pytest.hookimpl(hookwrapper=True)
