@@ -5,6 +5,7 @@ public import Vocabulary
 
 /// Encoded as hexadecimal digits.
 extension FixedBytes: Codable {
+    /// Decodes lowercase or uppercase digits, and rejects any other length than that of the kind.
     public init(from decoder: any Decoder) throws {
         guard let value = Self(hex: try String(from: decoder)) else {
             throw decoder.invalid("is not \(2 * Kind.byteCount) hexadecimal digits")
@@ -12,11 +13,13 @@ extension FixedBytes: Codable {
         self = value
     }
 
+    /// Encodes lowercase digits, as the description does.
     public func encode(to encoder: any Encoder) throws { try self.description.encode(to: encoder) }
 }
 
 /// Encoded as hexadecimal digits, since codes are bytes that need not be valid UTF-8.
 extension RecoveryCode: Codable {
+    /// Decodes lowercase or uppercase digits, and rejects a length that is not allowed.
     public init(from decoder: any Decoder) throws {
         guard let bytes = [UInt8](hex: try String(from: decoder)), let code = RecoveryCode(bytes) else {
             let counts = Self.allowedByteCounts
@@ -25,11 +28,13 @@ extension RecoveryCode: Codable {
         self = code
     }
 
+    /// Encodes the code itself, unlike the description, which hides it.
     public func encode(to encoder: any Encoder) throws { try self.bytes.hex.encode(to: encoder) }
 }
 
 /// Encoded as ISO 8601 in UTC, with milliseconds.
 extension Timestamp: Codable {
+    /// Decodes each form that ``init(text:)`` parses, also a date without a time.
     public init(from decoder: any Decoder) throws {
         guard let time = Timestamp(text: try String(from: decoder)) else {
             throw decoder.invalid("is not an ISO 8601 time since 1970")
@@ -37,6 +42,7 @@ extension Timestamp: Codable {
         self = time
     }
 
+    /// Encodes the ``text``.
     public func encode(to encoder: any Encoder) throws { try self.text.encode(to: encoder) }
 
     /// The time as ISO 8601 in UTC, with milliseconds.

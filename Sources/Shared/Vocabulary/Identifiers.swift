@@ -24,7 +24,10 @@ package typealias P256NonceY = FixedBytes<P256NonceYKind>
 public typealias SHA256Digest = FixedBytes<SHA256DigestKind>
 
 /// The kind of ``WalletID``.
-public enum WalletIDKind: FixedBytesKind { public static let byteCount = 16 }
+public enum WalletIDKind: FixedBytesKind {
+    /// Enough random bytes that no id is chosen twice.
+    public static let byteCount = 16
+}
 /// The kind of ``PINKeyID``.
 package enum PINKeyIDKind: FixedBytesKind { package static let byteCount = 16 }
 /// The kind of ``AttemptID``.
@@ -36,7 +39,10 @@ package enum P256SignatureKind: FixedBytesKind { package static let byteCount = 
 /// The kind of ``P256NonceY``.
 package enum P256NonceYKind: FixedBytesKind { package static let byteCount = 32 }
 /// The kind of ``SHA256Digest``.
-public enum SHA256DigestKind: FixedBytesKind { public static let byteCount = 32 }
+public enum SHA256DigestKind: FixedBytesKind {
+    /// The number of bytes in 256 bits.
+    public static let byteCount = 32
+}
 
 /// The kind of ``P256PublicKey``.
 package enum P256PublicKeyKind: FixedBytesKind {

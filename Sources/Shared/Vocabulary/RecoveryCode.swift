@@ -19,7 +19,9 @@ public struct RecoveryCode: Hashable, Sendable, CustomStringConvertible, CustomD
         self.bytes = Array(bytes)
     }
 
+    /// A constant, so that messages and logs do not contain the code.
     public var description: String { "(recovery code)" }
+    /// A constant, because the description of an array or an optional prints this one.
     public var debugDescription: String { "(recovery code)" }
     /// Empty, so that `dump` does not print the bytes.
     public var customMirror: Mirror { Mirror(self, children: [:]) }

@@ -41,6 +41,7 @@ public final class PINEntry: Sendable, CustomStringConvertible, CustomReflectabl
         }
     }
 
+    /// A constant, so that messages and logs do not contain the digits.
     public var description: String { "(PIN entry)" }
     /// Empty, so that `dump` does not print the digits.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
