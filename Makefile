@@ -191,7 +191,7 @@ bench-receipts: packages-run ## measure the CPU time of a receipt: a store's che
 	"$$(swift build -c release --show-bin-path)/receipt-bench"
 
 .PHONY: bench-servers
-bench-servers: packages-cluster bench-programs ## measure servers on a PostgreSQL cluster; AIMS="checks servers revocations" selects some
+bench-servers: packages-cluster bench-programs ## measure servers on a PostgreSQL cluster; AIMS="checks servers revocations wallets" selects some
 	Benchmarks/servers.py --programs "$$(swift build -c release --show-bin-path)" $(AIMS)
 
 SECONDS := 180

@@ -27,7 +27,7 @@ HERE = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(HERE / "Benchmarks"), str(HERE / "Tests/Cluster")]
 
 from aims import Bench, cpu, middle, parser_of, report, say  # noqa: E402
-from cluster import Cluster  # noqa: E402
+from cluster import Cluster, Server  # noqa: E402
 from network import network  # noqa: E402
 from processes import Failure, guarded, kill_descendants  # noqa: E402
 from run import add_options, complete  # noqa: E402
@@ -37,6 +37,81 @@ def keep_on(pid, cores):
     """Moves all threads of a process, and those that they start, to these cores."""
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
         os.sched_setaffinity(int(task.name), cores)
+
+
+class SingleDatabase:
+    """One PostgreSQL without standbys, which has a database for each store."""
+
+    SETTINGS = {
+        "listen_addresses": "", "shared_buffers": "2GB", "max_wal_size": "4GB", "maintenance_work_mem": "1GB",
+    }
+
+    def __init__(self, cluster):
+        self.cluster, self.folder = cluster, cluster.make_folder("single")
+        programs, data = cluster.options.postgresql, self.folder / "data"
+        cluster.run([f"{programs}/initdb", "-D", data, "-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-locale"])
+        settings = {**self.SETTINGS, "unix_socket_directories": self.folder}
+        words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+        cluster.spawn("single", [f"{programs}/postgres", "-D", data, *words], cluster.network.machine)
+        cluster.wait_for("a single PostgreSQL", self.answers, 30)
+        self.sql("create role remote_pin login")
+
+    def answers(self):
+        try:
+            return self.sql("select 1")
+        except Failure:
+            return None
+
+    def sql(self, *statements, database="postgres"):
+        words = [word for statement in statements for word in ("-c", statement)]
+        address = ["-h", self.folder, "-U", "postgres", "-d", database]
+        return self.cluster.run(["psql", "-qtA", "-v", "ON_ERROR_STOP=1", *address, *words], seconds=3600)
+
+    def server(self, name):
+        """Makes a store and starts a server for it."""
+        self.sql(f"create database {name} owner remote_pin")
+        store = {
+            "REMOTE_PIN_STORE_KIND": "postgresql",
+            "REMOTE_PIN_STORE_ADDRESS": f"host={self.folder} user=remote_pin dbname={name}",
+            "REMOTE_PIN_CLUSTER_DURABILITY": "local",
+        }
+        init = [self.cluster.program("remote-pin-server"), "store", "init", self.cluster.folder / "lab"]
+        self.cluster.run(init, environment=store)
+        server = Server(self.cluster, name, store)
+        server.start()
+        Bench.await_port(server.port)
+        return server
+
+    def copy_wallet(self, database, numbers):
+        """Adds copies of a wallet with their own ids and codes. No copy can be unlocked."""
+        same = "version, pin_key_id, identity, unlock_share, presence_share, deletion_code, recovery_mac"
+        id = "substr(sha256(int8send(number)), 1, 16)"
+        series = f"generate_series({numbers.start}::bigint, {numbers.stop - 1}) number"
+        self.sql(
+            f"insert into remote_pin.wallets select {id}, record"
+            f" from {series}, (select record from remote_pin.wallets limit 1) model",
+            f"insert into remote_pin.wallet_values"
+            f" (id, {same}, registered_at, attested, hardware_key, deletion_digest)"
+            f" select {id}, {same}, registered_at, attested,"
+            " sha256(int8send(number) || 'key'), sha256(int8send(number) || 'code')"
+            f" from {series}, (select * from remote_pin.wallet_values limit 1) model",
+            database=database,
+        )
+
+    INDEXES = [
+        ("wallets", "wallets_pkey", "primary key (id)"),
+        ("wallet_values", "wallet_values_id_key", "unique (id)"),
+        ("wallet_values", "wallet_values_deletion_digest_key", "unique (deletion_digest)"),
+    ]
+
+    def drop_indexes(self, database):
+        """Drops the indexes that a copy would have to fill in random order."""
+        drops = [f"alter table remote_pin.{table} drop constraint {name}" for table, name, _ in self.INDEXES]
+        self.sql(*drops, database=database)
+
+    def make_indexes(self, database):
+        adds = [f"alter table remote_pin.{table} add constraint {name} {of}" for table, name, of in self.INDEXES]
+        self.sql(*adds, "vacuum analyze", "checkpoint", database=database)
 
 
 class Measures:
@@ -62,11 +137,11 @@ class Measures:
         authority = self.cluster.folder / "lab/authority"
         return ["--address", address, "--server-name", "localhost", "--ca", authority / "tls-ca.pem"]
 
-    def wallets(self, name, count):
-        """Returns a file with this number of registered wallets."""
+    def wallets(self, name, count, server=None):
+        """Returns a file with this number of wallets, registered at a server, by default the cluster's first."""
         path = self.folder / f"{name}.wallets"
         if not path.exists():
-            target = self.target(self.address(self.cluster.servers[0]))
+            target = self.target(self.address(server or self.cluster.servers[0]))
             command = [self.embedded.program("pin-load"), "provision", *target, "--wallets", count, "--out", path]
             command += ["--authority", self.cluster.folder / "lab/authority"]
             subprocess.run(list(map(str, command)), check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -161,6 +236,41 @@ class Measures:
         runs = [self.start(self.address(server), file, 32, *more) for server, file in zip(servers, wallets)]
         return sum(self.totals(run)["ratePerSecond"] for run in runs)
 
+    def wallet_numbers(self):
+        """checks and unlocks per second with ten million wallets / with ten thousand; no standbys"""
+        few, many, registered = self.options.few, self.options.many, self.options.few
+        database = SingleDatabase(self.cluster)
+        servers = [database.server(name) for name in ("few", "many")]
+        for server in servers:
+            keep_on(server.process.pid, self.first)
+        files = [self.wallets(server.name, registered, server) for server in servers]
+        say(f"copying {many - registered:,} wallets …")
+        servers[1].process.stop()
+        database.drop_indexes("many")
+        database.copy_wallet("many", range(registered, many))
+        database.make_indexes("many")
+        servers[1].start()
+        Bench.await_port(servers[1].port)
+        keep_on(servers[1].process.pid, self.first)
+        rows = []
+        kinds = [
+            ("checks", 64, ["--checks-per-wallet", 8, "--pick", "uniform"]),
+            ("unlocks", 32, ["--connection", "new", "--pick", "uniform"]),
+        ]
+        for kind, connections, more in kinds:
+            rounds = []
+            for _ in range(self.options.rounds + 1):
+                rates = [
+                    self.load(self.address(server), file, connections, "--warmup", "1s", *more)["ratePerSecond"]
+                    for server, file in zip(servers, files)
+                ]
+                rounds.append((rates[1] / rates[0], *rates))
+            # The first round reads pages and plans.
+            ratio, small, large = middle(rounds[1:])
+            text = f"{large:,.0f}/s, {small:,.0f}/s"
+            rows.append((f"{kind}, {many:,} wallets / {few:,}", ratio, "≥ 0.9", text))
+        return rows
+
     def revocations(self):
         """p99 of a revocation until it returns, idle and beside 64 connections at full load"""
         count = self.options.revocations
@@ -209,7 +319,10 @@ class Measures:
         return reply["reply"]
 
 
-AIMS = {"checks": Measures.checks, "servers": Measures.servers, "revocations": Measures.revocations}
+AIMS = {
+    "checks": Measures.checks, "servers": Measures.servers, "revocations": Measures.revocations,
+    "wallets": Measures.wallet_numbers,
+}
 
 
 def measure(options):
@@ -231,6 +344,11 @@ def main():
     parser = parser_of(__doc__, AIMS)
     parser.add_argument("--seconds", type=int, default=4, help="length of each run (4)")
     parser.add_argument("--rounds", type=int, default=5, help="rounds; the median counts (5)")
+    parser.add_argument("--few", type=int, default=10_000, help="wallets in the small store (10,000)")
+    parser.add_argument(
+        "--many", type=int, default=10_000_000,
+        help="wallets in the large store (10,000,000: 25 GB); those beyond the small store's are copies without checks",
+    )
     parser.add_argument("--revocations", type=int, default=300, help="revocations, idle and at load (300)")
     add_options(parser)
     parser.set_defaults(programs=str(HERE / ".build/release"))

@@ -22,8 +22,8 @@ NEEDS_OPERATOR = (77, 78, 79)
 class Server:
     """An application server, behind the balancer."""
 
-    def __init__(self, cluster, name):
-        self.cluster, self.name, self.place = cluster, name, cluster.network.place()
+    def __init__(self, cluster, name, store=None):
+        self.cluster, self.name, self.place, self.store = cluster, name, cluster.network.place(), store
         self.folder = cluster.make_folder(name)
         self.port, self.ready_port = self.place.port(7400), self.place.port(9464)
         self.process = None
@@ -33,7 +33,7 @@ class Server:
     def start(self):
         self.is_down = False
         settings = {
-            **self.cluster.store_settings(),
+            **(self.store or self.cluster.store_settings()),
             "REMOTE_PIN_LISTEN_ADDRESS": f"{self.place.address}:{self.port}",
             "REMOTE_PIN_OBSERVATION_LISTEN": f"{self.place.address}:{self.ready_port}",
             "REMOTE_PIN_CLUSTER_SERVER": self.name,
