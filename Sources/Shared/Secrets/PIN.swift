@@ -39,7 +39,7 @@ package struct PIN: ~Copyable, Sendable {
         case descending
     }
 
-    /// Returns the rule of the local policy (flows.md PF2.9) that this PIN violates, or nil if the PIN is allowed.
+    /// Returns the rule of the local policy (PF2.9) that this PIN violates, or nil if the PIN is allowed.
     ///
     /// The policy only applies to new PINs. An existing PIN is always tried.
     package borrowing func weakness() -> Weakness? {

@@ -1,4 +1,4 @@
-/// The rules for attempts (flows.md PF2.8).
+/// The rules for attempts (PF2.8).
 ///
 /// A wallet has `rounds` rounds of `attemptsPerRound` wrong PINs each. Every round ends with a block, which is
 /// permanent after the last one.

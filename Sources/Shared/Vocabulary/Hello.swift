@@ -6,7 +6,7 @@ public enum Platform: String, Hashable, Sendable, CaseIterable {
     case iOS = "ios"
 }
 
-/// The update policy's verdict on a version of the app (flows.md PF1.4).
+/// The update policy's verdict on a version of the app (PF1.4).
 public enum UpdateVerdict: Hashable, Sendable {
     /// The version is current.
     ///
@@ -30,7 +30,7 @@ public enum UpdateVerdict: Hashable, Sendable {
 public struct Features: Hashable, Sendable {
     /// Whether wallets receive a deletion code at registration.
     public var deletionCode: Bool
-    /// Whether this wallet uses the safe biometric mode (safe-biometric.md).
+    /// Whether this wallet uses the safe biometric mode (docs/testing-guide.md, The safe biometric mode).
     public var safeBiometricUnlock: Bool
 
     /// Creates the features of a server or a wallet.

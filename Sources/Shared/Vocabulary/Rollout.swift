@@ -1,6 +1,6 @@
 /// A feature that an operator can enable for some wallets before others while the server is running.
 package enum FeatureFlag: String, Hashable, Sendable, CaseIterable {
-    /// The safe biometric mode (safe-biometric.md).
+    /// The safe biometric mode (docs/testing-guide.md, The safe biometric mode).
     case safeBiometricUnlock = "safe-biometric-unlock"
 }
 

@@ -13,7 +13,7 @@ public enum BiometricSupport: String, Hashable, Sendable, CaseIterable {
     public var isEnrolled: Bool { self == .face || self == .fingerprint }
 }
 
-/// The ways to open a keychain item, and with it the wallet (safe-biometric.md, "Passcode or biometry").
+/// The ways to open a keychain item, and with it the wallet (UC2.2, `Unlock with`).
 public enum UnlockMethod: String, Hashable, Sendable, CaseIterable {
     /// Any enrolled biometric: `BIOMETRY_ANY`.
     case biometric
@@ -23,7 +23,7 @@ public enum UnlockMethod: String, Hashable, Sendable, CaseIterable {
     case either
 }
 
-/// The use of biometrics by a wallet (safe-biometric.md, "Two biometric modes").
+/// The use of biometrics by a wallet (docs/testing-guide.md, The safe biometric mode).
 package enum BiometricMode: String, Hashable, Sendable, CaseIterable {
     /// Only the PIN unlocks the wallet.
     case off

@@ -2,7 +2,7 @@ public import Vocabulary
 
 /// An issuer of person identification data.
 ///
-/// This project only defines the interface (flows.md UC3.1).
+/// This project only defines the interface (UC3.1).
 public protocol PIDIssuer: Sendable {
     /// Identifies the user.
     ///

@@ -32,7 +32,7 @@ package enum Effect: Equatable, Sendable {
     ///
     /// In the safe mode, the item must have been opened by a prompt.
     case disableBiometrics
-    /// safe-biometric.md, Migration: changes from the fallback mode to the safe mode, right after a valid PIN.
+    /// Changes from the fallback mode to the safe mode, right after a valid PIN.
     case migrateBiometrics(Presentation)
     /// UC3.1/1.2: lets the host's issuer identify the user.
     case obtainPID
@@ -141,7 +141,7 @@ package enum WalletStatus: Hashable, Sendable {
     case mustEnrollAnew
 }
 
-/// The reason why an effect was not performed (flows.md, Errors).
+/// The reason why an effect was not performed (docs/wallet-errors.md).
 ///
 /// Nothing that depends on it has been done.
 package enum Failure: Error, Hashable, Sendable {

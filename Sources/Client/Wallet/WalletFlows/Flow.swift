@@ -1,6 +1,8 @@
 internal import DeviceInterface
 
-/// One use case or partial flow from flows.md as a state machine: a value without access to a clock, disk or network.
+/// One use case (UC) or partial flow (PF) as a state machine: a value without access to a clock, disk or network.
+///
+/// docs/testing-guide.md, Ids, explains the names and numbers.
 ///
 /// The code has the same structure as the diagram. ``enter(_:)`` contains the nodes: the screen shown in each state
 /// with the transitions for its choices, the effect to perform, or the flow to call. ``handle(_:_:)`` contains the

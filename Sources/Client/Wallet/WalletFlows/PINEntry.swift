@@ -47,7 +47,7 @@ public final class PINEntry: Sendable, CustomStringConvertible, CustomReflectabl
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// The rules for a new PIN (flows.md PF2.9/1.2), in the order they are checked.
+/// The rules for a new PIN (PF2.9/1.2), in the order they are checked.
 public enum PINRule: String, Hashable, Sendable, CaseIterable {
     /// The PIN has six characters.
     case sixCharacters = "six-characters"

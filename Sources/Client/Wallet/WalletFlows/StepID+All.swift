@@ -2,7 +2,7 @@
 ///
 /// A test compares it with its copy in docs/steps.txt and with the steps used in the flows.
 extension StepID {
-    /// The steps in flows.md, in document order.
+    /// The steps of all flows, in the order of docs/steps.txt.
     package static let documented: [StepID] = Self.text.split(separator: "\n").flatMap { line in
         let words = line.split(separator: " ")
         return words.dropFirst().map { StepID("\(words[0])/\($0)") }

@@ -4,7 +4,7 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// Converts all errors in this target to failures that the flows can show (flows.md, Errors).
+/// Converts all errors in this target to failures that the flows can show (docs/wallet-errors.md).
 extension Failure {
     /// Converts any error thrown by a ``WalletEngine``.
     init(_ error: any Error) {

@@ -5,7 +5,7 @@ internal import Vocabulary
 /// Data that can only be read while the wallet is unlocked, because it is sealed under the data key.
 struct AccessData: Hashable, Sendable {
     /// The check value of the unlock share, which authenticates the share when no slot can be opened
-    /// (safe-biometric.md).
+    /// (docs/testing-guide.md, The safe biometric mode).
     var shareCheck: [UInt8]
     /// The check value of the next unlock share, or nil if the shares are not being replaced.
     var nextShareCheck: [UInt8]?

@@ -4,7 +4,7 @@ internal import Statements
 internal import Vocabulary
 
 /// The data key, sealed under both a keychain item, which is released by a prompt, and the presence share, which the
-/// server gives to an active wallet (safe-biometric.md).
+/// server gives to an active wallet.
 struct BiometricSlot: Codable, Hashable, Sendable {
     /// The id of the keychain item.
     ///

@@ -3,7 +3,8 @@ internal import Secrets
 internal import Vocabulary
 internal import WalletFlows
 
-/// Turning biometrics on and off, and the migration from the PIN-fallback mode to the safe mode (safe-biometric.md).
+/// Turning biometrics on and off, and the migration from the fallback mode to the safe mode (docs/testing-guide.md, The
+/// safe biometric mode).
 ///
 /// Every change is committed by a single write of the state. Keychain items are added before the commit and removed
 /// after it.

@@ -1,4 +1,4 @@
-/// The error screens in flows.md, identified by the step that failed.
+/// The error screens, identified by the step that failed.
 ///
 /// A revocation leads to screens of its own.
 ///
@@ -70,7 +70,7 @@ struct ErrorScreen: Flow {
     }
 }
 
-/// The placeholder that is always shown for Help (flows.md, "Help").
+/// The placeholder that is always shown for Help.
 struct UnderConstruction: Flow {
     let step: StepID
 

@@ -1,6 +1,6 @@
 /// PF2.8/2–4 and 6–8: the prompt shown after a wrong PIN that does not result in a block.
 ///
-/// The founding document numbers these prompts for rounds of four attempts, which flows.md generalizes. A separate
+/// The founding document numbers these prompts for rounds of four attempts. This type generalizes them. A separate
 /// prompt follows the second-to-last attempt, and another follows the first attempt unless it is also the
 /// second-to-last. All attempts in between share a prompt that states the number of attempts left.
 enum WrongPINPrompt: Hashable {

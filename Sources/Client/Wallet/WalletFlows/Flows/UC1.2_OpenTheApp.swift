@@ -128,7 +128,7 @@ struct OpenTheApp: Flow {
                 "UC1.2/3.2b"
             )
         case (true, false, let hasPID):
-            // Without an identity, flows.md skips PF2.7. It is still needed to reject a pending link (PF2.7/3).
+            // Without an identity, the founding document skips PF2.7. It is still needed to reject a pending link.
             self.to(
                 .resolvingLink(hasPID: hasPID),
                 hasPID || snapshot.link != nil ? resolve : .finish(.returned),
