@@ -1,8 +1,8 @@
 /// A proof that a verdict is in the signed list for its commit (docs/protocol.md, Receipts).
 ///
 ///     0–51     leaf
-///     52–53    place of the leaf, from 0
-///     54–55    number of leaves
+///     52–53    leaf index, from 0
+///     54–55    tree size
 ///     56–63    epoch
 ///     64–71    time of the commit, milliseconds since 1970
 ///     72–75    key id

@@ -4,8 +4,10 @@ internal import WalletStore
 /// The order of calls on one connection, without I/O.
 ///
 ///     awaitingHello ──hello──▶ greeted ──openSession──▶ inSession ──its end──▶ ended
-///           │                     │                        │
-///           └─ revokeWithCode ────┴───── revokeWithCode ───┴─ instruct, confirmShares, reportWipe
+///                                                           │
+///                                                           └─ instruct, confirmShares, reportWipe
+///
+/// revokeWithCode is allowed in every state; beginEnrollment and register are allowed in every state after Hello.
 ///
 /// Each method handles one event. It first changes the state, and then returns the data that the call may use or throws
 /// an error that explains why the call is not allowed in this state. A connection never has more than one session, so
