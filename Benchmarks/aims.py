@@ -8,7 +8,7 @@ the others, so that the scheduler moves neither (--together gives both all cores
 
     Benchmarks/aims.py                      measures all aims; keeps its labs and wallets in ./aims
     Benchmarks/aims.py checks threads       measures only these
-    Benchmarks/aims.py --many 20000 wallets uses fewer than a million wallets, which take half an hour to register
+    Benchmarks/aims.py --many 20000 wallets uses fewer than a million wallets, which take 8 to 30 minutes to register
 
 Needs release builds of remote-pin-server and pin-load (`make bench` builds them) and openssl; of Python only the
 standard library.

@@ -91,7 +91,7 @@ struct State: Hashable {
         return self.serials
     }
 
-    /// The number of wrong verdicts of a round that clients know.
+    /// The number of wrong verdicts of a round that clients received.
     func told(in round: UInt8) -> Int {
         guard self.serials > 0 else { return 0 }
         return (1...self.serials).count {

@@ -227,7 +227,7 @@ struct Transitions {
         case .valid:
             if isRepetition { throw Violation(text: "a second PIN is judged under one attempt id") }
             if pin != before.currentPIN { throw Violation(text: "a PIN that is not the current one is accepted") }
-            if !after.record.isEmpty { throw Violation(text: "the right PIN is left counted") }
+            if !after.record.isEmpty { throw Violation(text: "an attempt remains counted after a right PIN") }
             state.rounds += 1
             state.primary.round = state.rounds
             state.primary.serial = 0
@@ -261,7 +261,7 @@ struct Transitions {
             let told = state.told(in: state[number].round)
             let allowed = self.bounds.allowance(restores: Int(state.restores))
             if told > allowed {
-                throw Violation(text: "clients know \(told) wrong verdicts; the policy allows \(allowed)")
+                throw Violation(text: "clients received \(told) wrong verdicts; the policy allows \(allowed)")
             }
         }
         if case .session(isBlockedPermanently: true, hasShare: true) = answer {

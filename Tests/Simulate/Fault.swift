@@ -189,7 +189,7 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
         ]
     }
 
-    /// Draws a failover that loses confirmed commits, or a division of the servers between two databases.
+    /// Draws a failover that loses confirmed commits, or a split brain.
     static func drawLoss(near times: [Int64], using generator: inout SeededGenerator) -> [Fault] {
         guard generator.chance(50) else { return [] }
         let time = generator.pick(times) + .random(in: 0...15_000_000, using: &generator)

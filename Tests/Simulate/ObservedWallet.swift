@@ -109,7 +109,7 @@ final class ObservedWallet {
             if let allowed = self.allowedByRestores {
                 let most = rules.policy.allowance + allowed
                 guard self.wrong.count <= most else {
-                    return "clients know \(self.wrong.count) wrong verdicts; the policy allows \(most)"
+                    return "clients received \(self.wrong.count) wrong verdicts; the policy allows \(most)"
                 }
             }
             return self.told(isBlocked: state == .blockedPermanently, began: began)

@@ -26,9 +26,9 @@ final class SimulatedProcess: @unchecked Sendable {
 
     /// The last time at which a connection carried something.
     private var active: Int64 = 0
-    /// The times between two looks at the timers of the event loop, in microseconds: timers fire late by at most this.
+    /// The intervals in microseconds at which due timers of the event loop are fired; a timer is late by at most this.
     ///
-    /// Only the long timers of idle connections run during the second.
+    /// `idleTick` applies if nothing was sent for ``longestCall``: only timers of idle connections are then pending.
     private static let (tick, idleTick): (Int64, Int64) = (1_000_000, 20_000_000)
     /// No timer of a call is longer.
     private static let longestCall: Int64 = 30_000_000

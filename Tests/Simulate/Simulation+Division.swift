@@ -3,7 +3,7 @@ internal import Foundation
 internal import PINPolicy
 internal import PostgreSQLStore
 
-/// A division of the servers between two databases.
+/// A split brain: two servers use two copies of the database.
 ///
 /// A copy of the database takes its place, and the operator opens an epoch there, while a server that cannot be reached
 /// continues with the original. Until it connects to the copy, both databases judge PINs, and nothing can prevent that.

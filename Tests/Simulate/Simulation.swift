@@ -38,7 +38,7 @@ final class Simulation: @unchecked Sendable {
     private(set) var servers: [any ServerMachine] = []
     /// The server with SQLite; nil if there are servers with PostgreSQL.
     private(set) var embedded: SimulatedServer?
-    /// The database of the servers; during a division, the one that all of them will have.
+    /// The database of the servers; during a split brain, the one that all of them will have.
     var database: SimulatedDatabase?
     /// Whether the operator is working on a database that lacks commits, so that no server is started.
     var isOpeningEpoch = false

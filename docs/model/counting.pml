@@ -19,7 +19,7 @@ bool lease[2] = true;  /* a server without a lease releases nothing */
 bool open[2];          /* connections, one to each server, on which an answer may leave */
 bool confirmed;        /* the operator knows that the wallet is revoked */
 byte entries, messages, rights, cancellations, failovers, expiries, serials;
-byte told[RIGHTS + 1]; bool known[MESSAGES + 1]; /* wrong verdicts that clients know, by round, by judgement */
+byte told[RIGHTS + 1]; bool known[MESSAGES + 1]; /* wrong verdicts that clients received, by round, by judgement */
 inline copy(from, to) {
     to.failures = from.failures; to.lastWrong = from.lastWrong; to.round = from.round; to.serial = from.serial;
     to.revoked = from.revoked

@@ -4,7 +4,7 @@ internal import Vocabulary
 /// A promise from docs/protocol.md that a run verifies.
 enum ServerPromise: String, CaseIterable {
     case noFreeGuess = "No guess is free: every verdict told is counted, and no PIN is judged in a block"
-    case rightPINCostsNothing = "The right PIN is never left counted, and no wallet is blocked without cause"
+    case rightPINCostsNothing = "After a right PIN no attempt remains counted, and no wallet is blocked without cause"
     case changesSurvive = "No acknowledged change of a PIN is lost, and two PINs never work at a time"
     case revocationHolds = "No verdict, share or session after an acknowledged revocation"
     case answersFit = "Every answer belongs to its request and its receipt"

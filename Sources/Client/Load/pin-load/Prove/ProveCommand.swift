@@ -13,8 +13,8 @@ struct ProveCommand: AsyncParsableCommand {
         discussion: """
             Wallets check and change PINs through one or several servers of one store. A program that you supply \
             injects faults at random times and heals them. Every answer is verified against its wallet's history: no \
-            guess is free, a right PIN is never left counted, no acknowledged change of a PIN is lost, and nothing is \
-            released after an acknowledged revocation. The run ends by itself.
+            guess is free, no attempt remains counted after a right PIN, no acknowledged change of a PIN is lost, and \
+            nothing is released after an acknowledged revocation. The run ends by itself.
 
             FAULT HOOK
 
