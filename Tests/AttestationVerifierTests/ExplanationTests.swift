@@ -84,9 +84,9 @@ struct ExplanationTests {
         )
         let text = verifier.sentences(at: AndroidCase.now + .seconds(7200)).joined(separator: "\n")
         for part in [
-            "org.example.wallet, version code 7 or later, signed with ab.", "202501 or later", "boot state Verified",
-            "google-rsa (SHA-256 of the key feb2ea75", "names 2 certificates and is 2 h old; after 24 h Android",
-            "No iOS device can register",
+            "org.example.wallet, version code 7 or later, signed with ab.", "202501 or later",
+            "boot state must be Verified", "google-rsa (SHA-256 of the key feb2ea75",
+            "names 2 certificates and is 2 h old; after 24 h Android", "No iOS device can register",
         ] {
             #expect(text.contains(part), "\(part)")
         }

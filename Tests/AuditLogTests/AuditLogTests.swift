@@ -150,7 +150,7 @@ struct AuditLogTests {
         }
     }
 
-    @Test("a crash while the remains of another are being recorded loses nothing either")
+    @Test("a second crash, while the entry about a torn entry is written, loses nothing")
     func tornTwice() async throws {
         let log = try LogUnderTest()
         let bytes = try await log.filled()
@@ -212,8 +212,8 @@ struct AuditLogTests {
                 var mixed = one
                 mixed[index] = other[index]
                 try first.write(Array(mixed.joined()))
-                // If only the last entry is replaced, the chain is another one; the log stream's announcement
-                // reveals it.
+                // If only the last entry is replaced, the chain is still valid but different; the log stream's
+                // announcement reveals it.
                 #expect(try await first.verify().problem != nil, "entry \(index + 1)")
                 var inserted = one
                 inserted.insert(other[index], at: index)

@@ -34,7 +34,7 @@ struct ObservationProgramTests {
             "remote_pin_metrics_refused_total{reason=\"unknown\"} 0",
             "remote_pin_metrics_refused_total{reason=\"labels\"} 0",
         ] { #expect(metrics.contains("\n\(line)\n"), "\(line)") }
-        // Every metric of the catalogue is present, except those of the portal and those without a first time.
+        // Every metric of the catalog is present, except those of the portal and those without a first time.
         let absent: Set<Substring> = [
             "remote_pin_backup_timestamp_seconds", "remote_pin_audit_verified_timestamp_seconds",
             // Those of a store with several servers.

@@ -132,7 +132,8 @@ struct OlderStoreTests {
         for _ in 0..<4 { _ = try await wallet.openSession().check("000000") }
         await server.kill()
         try self.replace(folder, by: self.file("volume"))
-        // Store, key and log of the same time belong together; only the witness knows better.
+        // Store, key and log are from the same time and therefore consistent; only the witness can show that they are
+        // old.
         let output = try await self.refusal(self.witness)
         #expect(output.contains("the witness has") && output.contains("older copy"), "\(output)")
 
@@ -165,10 +166,10 @@ struct OlderStoreTests {
     func silent() async throws {
         var settings = Self.log.merging(["REMOTE_PIN_WITNESS_SOCKET": self.file("nobody.sock")]) { $1 }
         let output = try await self.refusal(settings, status: 69)
-        #expect(output.contains("the witness is silent") && output.contains("witness.required"), "\(output)")
+        #expect(output.contains("the witness does not answer") && output.contains("witness.required"), "\(output)")
         settings["REMOTE_PIN_WITNESS_REQUIRED"] = "false"
         let server = try await self.lab.start(settings)
-        #expect(await server.writes("the witness is silent"))
+        #expect(await server.writes("the witness does not answer"))
         #expect(await server.terminate() == 0)
     }
 

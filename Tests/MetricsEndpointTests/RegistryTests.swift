@@ -56,7 +56,7 @@ struct RegistryTests {
     }
 
     @Test(
-        "a series outside the catalogue is counted as a fault and not exposed, and its instrument does nothing",
+        "a series outside the catalog is counted as a fault and not exposed, and its instrument does nothing",
         arguments: [
             ("test_other_total", [], MetricFault.unknown), ("test_level_bytes", [], .kind),
             ("test_calls_total", [], .labels), ("test_calls_total", [("kind", "a"), ("outcome", "135790")], .labels),

@@ -63,7 +63,7 @@ struct AttestedFactsTests {
         #expect((facts["model"] as? String)?.unicodeScalars.count == 100)
     }
 
-    @Test("an iOS device: level, environment, OS version, app and time; the root is not part of a path")
+    @Test("an iOS device: level, environment, OS version, app and time; the root is a name, not a file path")
     func iOS() async throws {
         let facts = try await self.facts(.iOS)
         #expect(facts["platform"] as? String == "ios")

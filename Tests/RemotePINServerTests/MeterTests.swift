@@ -24,7 +24,7 @@ struct MeterTests {
         Self.value("remote_pin_calls_total{call=\"\(call)\",outcome=\"\(outcome)\"}", of: server)
     }
 
-    @Test("calls are counted by kind and outcome, and the catalogue knows every metric")
+    @Test("calls are counted by kind and outcome, and the catalog knows every metric")
     func calls() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()

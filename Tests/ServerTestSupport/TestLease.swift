@@ -3,7 +3,7 @@ internal import Synchronization
 package import Vocabulary
 package import WalletStore
 
-/// A lease that a test takes away, and whose acknowledgements pass a gate.
+/// A lease that a test takes away, and whose acknowledgments pass a gate.
 package final class TestLease: ServerLease {
     package let server = "here"
     package let clock: any WallClock

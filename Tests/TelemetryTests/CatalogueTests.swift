@@ -6,7 +6,7 @@ import Testing
 @testable import MetricsEndpoint
 @testable import Telemetry
 
-@Suite("The metric catalogue and the files that use it")
+@Suite("The metric catalog and the files that use it")
 struct CatalogueTests {
     private static func text(_ path: String, file: String = #filePath) throws -> String {
         let root = URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent()
@@ -70,25 +70,25 @@ struct CatalogueTests {
         #expect(try Self.text("docs/metrics.md") == MetricCatalogue.markdown(), "remote-pin-server metrics --markdown")
     }
 
-    @Test("the sources and the catalogue contain the same metrics")
+    @Test("the sources and the catalog contain the same metrics")
     func sources() throws {
         let files = FileManager.default.enumerator(atPath: Self.path("Sources"))
-        var (found, catalogue): (Set<String>, Set<String>) = ([], [])
+        var (found, catalog): (Set<String>, Set<String>) = ([], [])
         while let path = files?.nextObject() as? String {
             guard path.hasSuffix(".swift") else { continue }
             let text = try Self.text("Sources/\(path)")
             // The sources use metric names as string literals.
             let names = Set(text.matches(of: /"((remote_pin|process)_[a-z_]+)"/).map { String($0.1) })
-            if path.contains("MetricCatalogue") { catalogue.formUnion(names) } else { found.formUnion(names) }
+            if path.contains("MetricCatalogue") { catalog.formUnion(names) } else { found.formUnion(names) }
         }
         let known = Set(MetricCatalogue.all.map(\.name))
-        #expect(catalogue.union((MetricDefinition.process + [MetricDefinition.faults]).map(\.name)) == known)
-        #expect(found.subtracting(known).isEmpty, "not in the catalogue: \(found.subtracting(known).sorted())")
+        #expect(catalog.union((MetricDefinition.process + [MetricDefinition.faults]).map(\.name)) == known)
+        #expect(found.subtracting(known).isEmpty, "not in the catalog: \(found.subtracting(known).sorted())")
         #expect(known.subtracting(found).isEmpty, "not used in the sources: \(known.subtracting(found).sorted())")
     }
 
     @Test(
-        "every metric in the alerts and the dashboard is in the catalogue",
+        "every metric in the alerts and the dashboard is in the catalog",
         arguments: [
             "deploy/prometheus/alerts.yml", "deploy/prometheus/alerts-test.yml", "deploy/grafana/remote-pin.json",
         ]
@@ -100,7 +100,7 @@ struct CatalogueTests {
         #expect(names.subtracting(known).isEmpty, "\(names.subtracting(known).sorted())")
     }
 
-    @Test("every label selector in the alerts and the dashboard matches the catalogue")
+    @Test("every label selector in the alerts and the dashboard matches the catalog")
     func selectors() throws {
         let texts = try ["deploy/prometheus/alerts.yml", "deploy/grafana/remote-pin.json"].map { try Self.text($0) }
         let text = texts.joined().replacingOccurrences(of: "\\\"", with: "\"")
@@ -137,7 +137,7 @@ struct CatalogueTests {
             #expect(panel.description?.isEmpty == false && panel.targets?.isEmpty == false, "\(panel.title)")
         }
         let shown = Self.names(in: dashboard.panels.flatMap { $0.targets ?? [] }.map(\.expr).joined(separator: "\n"))
-        // Disagreement between catalogue and program raises an alert and needs no panel.
+        // Disagreement between catalog and program raises an alert and needs no panel.
         let missing = Set(MetricCatalogue.all.map(\.name)).subtracting(shown)
         #expect(missing == ["remote_pin_metrics_refused_total"], "\(missing.sorted())")
     }

@@ -15,7 +15,7 @@ struct OpeningTests {
         self.folder = TemporaryFolder()
     }
 
-    @Test("a folder in use names its process, and is free when that process releases it")
+    @Test("opening a folder in use fails with the id of the process that holds it, and succeeds once that releases it")
     func inUse() async throws {
         let store = try self.folder.store()
         #expect(throws: StoreOpenError.inUse(pid: ProcessInfo.processInfo.processIdentifier)) {

@@ -65,7 +65,7 @@ package struct WitnessKeeper: Sendable {
         } catch {
             guard !self.parts.isRequired else { throw .silent("\(error)") }
             self.parts.log.error(
-                "the witness is silent; an older store is not recognized",
+                "the witness does not answer; an older copy of the store would not be detected",
                 metadata: ["reason": "\(error)"]
             )
         }
@@ -97,7 +97,7 @@ package struct WitnessKeeper: Sendable {
         } catch let error as WitnessFailure {
             self.parts.log.critical("the witness knows a later state of the store", metadata: ["reason": "\(error)"])
         } catch {
-            self.parts.log.error("the witness is silent", metadata: ["reason": "\(error)"])
+            self.parts.log.error("the witness does not answer", metadata: ["reason": "\(error)"])
         }
         return generation
     }
@@ -151,7 +151,7 @@ package enum WitnessFailure: Error, Hashable, Sendable, CustomStringConvertible 
         case .ahead(let record, let numbers):
             "the witness has \(record) on record, but the store has \(numbers): the store is an older copy"
         case .silent(let reason):
-            "the witness is silent: \(reason). Correct it, or set `witness.required` to false to start without it"
+            "the witness does not answer: \(reason). Repair it, or set `witness.required` to false to start without it"
         }
     }
 }

@@ -75,7 +75,9 @@ extension RunningServer {
             guard !settings[SettingTable.witnessRequired] else {
                 throw StartFailure(.unavailable, "\(WitnessFailure.silent(error.description))")
             }
-            StandardStreams.writeError("the witness is silent (\(error)); a start will reject the restored store\n")
+            StandardStreams.writeError(
+                "the witness does not answer (\(error)); a start will reject the restored store\n"
+            )
             return nil
         }
     }

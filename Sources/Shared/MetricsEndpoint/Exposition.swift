@@ -7,7 +7,7 @@ package enum Exposition {
     /// The media type of the text returned by ``text(of:)``.
     package static let mediaType = "text/plain; version=0.0.4; charset=utf-8"
 
-    /// Returns all series in catalogue order.
+    /// Returns all series in catalog order.
     package static func text(of registry: MetricRegistry) -> String {
         var text = ""
         for definition in registry.definitions {

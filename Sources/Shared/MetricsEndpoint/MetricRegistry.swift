@@ -6,12 +6,12 @@ internal import Synchronization
 /// This is the backend for swift-metrics and the source of a scrape.
 ///
 /// A series is created once, under a lock, and then kept by its caller, so that counting does not require a lock, a
-/// lookup or an allocation. A series that does not match the catalogue is not exposed. In that case, its caller gets a
+/// lookup or an allocation. A series that does not match the catalog is not exposed. In that case, its caller gets a
 /// no-op instrument and ``onFault`` is called.
 package final class MetricRegistry: MetricsFactory {
     /// The maximum total number of series.
     ///
-    /// This is far above the catalogue's total, so it does not have to be changed when metrics are added.
+    /// This is far above the catalog's total, so it does not have to be changed when metrics are added.
     package static let mostSeries = 2_000
     /// The maximum length of a label value in bytes.
     static let longestValue = 100
@@ -39,7 +39,7 @@ package final class MetricRegistry: MetricsFactory {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - definitions: The catalogue, in exposition order.
+    ///   - definitions: The catalog, in exposition order.
     ///   - onFault: Called with the metric name and the fault, for logging. A fault is a bug in the program.
     package init(
         _ definitions: [MetricDefinition],
@@ -81,7 +81,7 @@ package final class MetricRegistry: MetricsFactory {
 
     /// Returns the series with this name and these labels, creating it if necessary.
     ///
-    /// Records a fault and returns nil if the series is not allowed by the catalogue or the limit.
+    /// Records a fault and returns nil if the series is not allowed by the catalog or the limit.
     private func series(
         _ name: String,
         _ labels: [(String, String)],
@@ -179,15 +179,15 @@ extension MetricRegistry {
 ///
 /// Each case states how to fix it.
 package enum MetricFault: String, Hashable, Sendable, CaseIterable {
-    /// The metric is not in the catalogue.
+    /// The metric is not in the catalog.
     ///
     /// Add it.
     case unknown
-    /// The instrument is not of the kind declared in the catalogue.
+    /// The instrument is not of the kind declared in the catalog.
     ///
     /// Use the declared kind.
     case kind
-    /// The labels or their values differ from those in the catalogue.
+    /// The labels or their values differ from those in the catalog.
     ///
     /// Use the declared ones.
     case labels
@@ -200,7 +200,7 @@ extension MetricDefinition {
     package static let faults = MetricDefinition(
         "remote_pin_metrics_refused_total",
         .counter,
-        "Series not exposed because they do not match the catalogue, by fault; a bug in the program.",
+        "Series not exposed because they do not match the catalog, by fault; a bug in the program.",
         labels: [MetricDefinition.Label("reason", .listed(MetricFault.allCases.map(\.rawValue)))]
     )
 }

@@ -149,7 +149,7 @@ extension HistoryViolation {
         _ rules: CheckerRules
     ) -> HistoryViolation {
         let states = possibilities.map(\.state)
-        // The number contradicts the order in time, because its predecessors are not known yet.
+        // The number is too high: in every possible history, attempts with lower numbers are still missing.
         let isEarly = possibilities.allSatisfy { possibility in
             possibility.number.map { $0 + (place.isJudged ? 1 : 0) < place.number } ?? false
         }

@@ -1,6 +1,8 @@
 public import Secrets
 
-/// A phone's keychain for a single app, which only gives the app a secret after a prompt has been confirmed.
+/// The keychain of one app on a phone.
+///
+/// It returns a secret only after the user has confirmed a prompt.
 ///
 /// All items are accessible `WHEN_UNLOCKED_THIS_DEVICE_ONLY`, which means only while the screen is unlocked. They are
 /// never included in backups or moved to another phone. Adding, listing and removing items does not require a prompt.

@@ -49,9 +49,9 @@ package enum Fault: String, Hashable, Sendable, CaseIterable, Codable {
     case wrongDigest = "wrong-digest"
     /// The key may be used by every app.
     case allApplications = "all-applications"
-    /// The batch key's serial number is revoked.
+    /// The serial number of the batch key's certificate is on the status list as revoked.
     case revokedSerial = "revoked-serial"
-    /// The batch key's serial number is suspended.
+    /// The serial number of the batch key's certificate is on the status list as suspended.
     case suspendedSerial = "suspended-serial"
     /// The attested key has signed another certificate, which contains favorable claims.
     case forgedExtension = "forged-extension"
@@ -74,9 +74,9 @@ package enum Fault: String, Hashable, Sendable, CaseIterable, Codable {
     case wrongCredentialKey = "wrong-credential-key"
     /// The certificate that signed the leaf is not marked as an authority.
     case unmarkedIssuer = "unmarked-issuer"
-    /// The evidence has a different format.
+    /// The attestation object's `fmt` is not `apple-appattest`.
     case otherFormat = "other-format"
-    /// The credential's flag is missing.
+    /// The authenticator data lacks the AT flag (attested credential data included).
     case noCredentialFlag = "no-credential-flag"
     /// Assertions repeat the previous counter.
     case counterReused = "counter-reused"

@@ -31,7 +31,7 @@ package struct ClearUpdatePolicy: AdminCall {
     private struct Command: CallCommand {
         static let configuration = CommandConfiguration(
             commandName: "clear",
-            abstract: "Apply the settings again.",
+            abstract: "Remove the rules set by operators, so that the `update.…` settings apply.",
             discussion: "  remote-pin-server admin update-policy clear android --lab /tmp/lab"
         )
 

@@ -18,7 +18,7 @@ extension AndroidPolicy {
             return "Android devices may register with the app \(app.package)\(version), signed with \(digests)."
         }
         lines.append(self.hardwareSentence)
-        lines.append("The device must be locked, with the verified boot state \(self.bootStateNames).")
+        lines.append("The bootloader must be locked, and the verified boot state \(self.acceptedBootStates).")
         let levels = [
             Self.level("The system's security patch", self.minimumOSPatchLevel),
             Self.level("the vendor image's", self.minimumVendorPatchLevel),
@@ -43,8 +43,9 @@ extension AndroidPolicy {
         }
     }
 
-    private var bootStateNames: String {
-        self.bootStates.isEmpty ? "of any kind" : self.bootStates.map(\.name).sorted().joined(separator: " or ")
+    private var acceptedBootStates: String {
+        if self.bootStates.isEmpty { return "is not checked" }
+        return "must be " + self.bootStates.map(\.name).sorted().joined(separator: " or ")
     }
 
     private static func level(_ name: String, _ minimum: Int?) -> String {

@@ -33,7 +33,7 @@ final class LeaseKeeper: ServerLease {
     let leaseClock: LeaseClock
     let wakePipe: WakePipe
     let state: Mutex<State>
-    /// The end of the right to release, in nanoseconds since the machine started.
+    /// The end of the right to release, that is, to send wallets' data; in nanoseconds since the machine started.
     let heldUntil = Atomic<Int64>(0)
     let maintains = Atomic<Bool>(false)
     /// Whether everything has been settled since the right to release last ended.
@@ -194,7 +194,7 @@ extension LeaseKeeper {
         done.wait()
     }
 
-    /// Fails the calls that wait for acknowledgements.
+    /// Fails the calls that wait for acknowledgments.
     func abandonWaiters() {
         let waiters = self.state.withLock { state in
             state.lease.abandonWaiters().compactMap { state.waiters.removeValue(forKey: $0) }

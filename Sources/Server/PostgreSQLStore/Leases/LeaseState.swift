@@ -2,7 +2,7 @@ internal import WalletStore
 
 /// The knowledge of one server about the leases, without I/O: each method is one event.
 struct LeaseState {
-    /// A call that waits for acknowledgements.
+    /// A call that waits for acknowledgments.
     struct Waiter {
         let id: UInt64
         /// The newest revocation at the first renewal after the call; nil before it.

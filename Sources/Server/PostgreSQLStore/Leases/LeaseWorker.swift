@@ -19,7 +19,7 @@ final class LeaseWorker {
     /// The number that the last renewal acknowledged.
     private var acknowledged: Int64 = 0
     private var nextRenewal: ContinuousClock.Instant
-    /// The deadline of the current round of statements.
+    /// The common deadline of the current sequence of statements.
     private var deadline: ContinuousClock.Instant
     /// The epoch that this server serves.
     private var epoch: Int64?
@@ -30,7 +30,7 @@ final class LeaseWorker {
         self.deadline = self.nextRenewal
     }
 
-    /// Takes the lease and the right to release.
+    /// Acquires the lease, and returns once a renewal has succeeded, so that this server may send wallets' data.
     ///
     /// - Throws: ``PostgreSQLStoreOpenError/nameInUse(server:instance:)`` if another process renews a lease under this
     ///   server's name.
@@ -44,7 +44,7 @@ final class LeaseWorker {
         }
     }
 
-    /// Ends the lease of an earlier process of this server, as soon as its time is over.
+    /// Waits until the lease of an earlier process with this server's name expires, and removes it.
     private func waitForEnd() throws {
         let start = self.parts.elapsed()
         var first: LeaseTable.Row?
@@ -91,7 +91,7 @@ final class LeaseWorker {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Renews the lease if that is due, looks into the table, and settles and acknowledges new revocations.
+    /// Renews the lease if that is due, reads the table, and settles and acknowledges new revocations.
     private func renew() throws {
         while try self.isDue ? self.renewOnce() : self.look() {}
     }
@@ -101,7 +101,8 @@ final class LeaseWorker {
         self.acknowledged != self.settled || !self.keeper.isHeld || self.parts.machine.now() >= self.nextRenewal
     }
 
-    /// Renews the lease; returns whether another look is needed.
+    /// Renews the lease; returns true if it must be renewed again, to acknowledge settled revocations or because it was
+    /// acquired anew.
     private func renewOnce() throws -> Bool {
         let table = try self.round()
         let (lastWaiter, load) = self.keeper.state.withLock { ($0.lease.newestWaiter, $0.load) }
@@ -139,7 +140,8 @@ final class LeaseWorker {
         return try self.take(renewal.view, from: table, at: end, upTo: lastWaiter)
     }
 
-    /// Looks into the table without a commit; returns whether another look is needed.
+    /// Reads the table without a commit; returns true if new revocations were settled, which the next renewal must
+    /// acknowledge.
     private func look() throws -> Bool {
         let table = try self.round()
         let lastWaiter = self.keeper.state.withLock(\.lease.newestWaiter)
@@ -166,7 +168,7 @@ final class LeaseWorker {
         return true
     }
 
-    /// Waits until the next renewal is due, or a look is asked for.
+    /// Waits until the next renewal is due, or the table must be read earlier.
     private func sleep() throws {
         while let table {
             let channels = try table.session.connection.notifications(
@@ -179,7 +181,7 @@ final class LeaseWorker {
         }
     }
 
-    /// Begins a round of statements, which share one deadline, and connects if needed.
+    /// Starts a sequence of statements with one common deadline, and connects if needed.
     private func round() throws -> LeaseTable {
         self.deadline = self.parts.machine.now() + self.limit
         if let table, table.session.connection.isOpen {
@@ -222,7 +224,8 @@ final class LeaseWorker {
         (self.settled, self.acknowledged) = (0, 0)
     }
 
-    /// The time limit of a round: no round outlasts the right to release, so that another host is tried in time.
+    /// The time limit of a sequence of statements: none outlasts the time in which this server may send wallets' data,
+    /// so that another host is tried in time.
     private var limit: Duration {
         let left =
             Duration.nanoseconds(self.keeper.heldUntil.load(ordering: .sequentiallyConsistent))
@@ -230,7 +233,8 @@ final class LeaseWorker {
         return left > .zero ? min(self.parts.timeLimit, max(Self.shortestLimit, left)) : self.parts.timeLimit
     }
 
-    /// Takes a new lease after other servers have ended this one's; the next renewal gives the right to release.
+    /// Acquires a new lease after other servers have ended this one's; after the next renewal, this server may send
+    /// wallets' data again.
     ///
     /// Invariant (G7): revocations may have returned without this server, so everything is settled first.
     private func takeAnew(_ table: LeaseTable) throws {

@@ -15,7 +15,7 @@ extension Conversation {
     /// Returns whether an answer may be sent at this moment.
     ///
     /// Invariant (G7): with several servers on one store, an answer with a share or a verdict is sent only while this
-    /// server has its lease. Other servers wait for its acknowledgement of a revocation only until the lease has ended.
+    /// server has its lease. Other servers wait for its acknowledgment of a revocation only until the lease has ended.
     /// This is the last step before the bytes are handed to TLS, because the store, the vault or a suspension of the
     /// machine may have taken any amount of time before it. Without a lease, the connection ends without an answer, as
     /// after a crash, and the client repeats its call.

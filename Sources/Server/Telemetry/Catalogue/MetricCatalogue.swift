@@ -4,7 +4,7 @@ package import MetricsEndpoint
 /// Every metric that the server exposes, in output order.
 ///
 /// One test finds metric names that are used in the sources but missing here. Another one compares docs/metrics.md with
-/// the catalogue.
+/// the catalog.
 package enum MetricCatalogue {
     /// All metrics.
     package static let all: [MetricDefinition] =
@@ -192,7 +192,7 @@ package enum MetricCatalogue {
         MetricDefinition(
             "remote_pin_revocation_acknowledgement_seconds",
             .histogram(bounds: Self.seconds + [10]),
-            "Time that a revocation waited for the acknowledgements of all servers, after its commit."
+            "Time that a revocation waited for the acknowledgments of all servers, after its commit."
         ),
     ]
 
@@ -302,7 +302,7 @@ package enum MetricCatalogue {
         MetricDefinition.faults,
     ]
 
-    /// Returns the catalogue as a documentation page.
+    /// Returns the catalog as a documentation page.
     package static func markdown() -> String {
         var lines = [
             "# Metrics of remote-pin-server",
@@ -330,7 +330,7 @@ package enum MetricCatalogue {
 }
 
 extension MetricRegistry {
-    /// Creates the registry of a server or portal, with the whole catalogue.
+    /// Creates the registry of a server or portal, with the whole catalog.
     ///
     /// - Parameter onFault: Called with the metric name and the fault, for the log. A fault is a bug in the program.
     package convenience init(onFault: @escaping @Sendable (String, MetricFault) -> Void = { _, _ in }) {

@@ -37,7 +37,7 @@ struct BackupCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The file to create.", valueName: "dest"), completion: .file())
     var destination: String
 
-    @Flag(help: "Copy a stopped server's store that is damaged, as far as it goes; a restore charges every wallet.")
+    @Flag(help: "Copy the readable part of a stopped server's damaged store. Its restore charges every wallet.")
     var damaged = false
 
     @OptionGroup var server: ServerOptions
@@ -49,7 +49,7 @@ struct BackupCommand: AsyncParsableCommand {
             let made: FinishedBackup
             if try await self.server.isReachable() {
                 guard !self.damaged else {
-                    throw StartFailure(.notAllowed, "the server runs, so its store is served; stop it for --damaged")
+                    throw StartFailure(.notAllowed, "--damaged needs a stopped server, and this one is running")
                 }
                 made = try await self.fromRunning(to: path)
             } else {
@@ -80,7 +80,11 @@ struct BackupCommand: AsyncParsableCommand {
                 }
                 try await interval.wait()
                 guard let next = try await server.call(ShowMaintenance()).backup, next.path == path else {
-                    throw StartFailure(.unavailable, "another backup took the place of this one; look at its file")
+                    throw StartFailure(
+                        .unavailable,
+                        "another backup was started, so the outcome of this one is unknown; check whether \(path) "
+                            + "exists (an unfinished backup is named \(path).partial)"
+                    )
                 }
                 progress = next
             }

@@ -6,8 +6,9 @@ internal import Wire
 
 /// Reopens wallets at the end of a run if a crash may have made the server forget counted attempts.
 ///
-/// The state returned when a session is opened is checked like any other response. Users who lost their connection
-/// continue with the same wallet. This opens all other wallets with counted wrong PINs, most recently used first.
+/// The state returned when a session is opened is checked like any other response. A virtual user that loses its
+/// connection reopens its own wallet. The final check opens every other wallet with counted wrong PINs, most recently
+/// used first.
 struct FinalCheck {
     let run: RunContext
 

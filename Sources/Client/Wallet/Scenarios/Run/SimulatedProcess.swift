@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// The simulated process of the app.
+/// The simulated processes of the app.
 ///
-/// An instance outlives the disk, which every new process opens again.
+/// One instance stands for all of them in succession. ``restart()`` begins the next one, which opens the disk anew.
 final class SimulatedProcess: Sendable {
     private enum State {
         case alive

@@ -2,7 +2,7 @@ package import Vocabulary
 package import WalletFlows
 package import Wire
 
-/// A connection for calls to the server, which can use TLS, a simulated network, or a test server.
+/// A channel for calls to the server: a TLS connection, a simulated network, or a test double.
 package protocol CallChannel: Sendable {
     /// The keying material exported by both ends. It is part of every statement signed for this connection.
     var channelBinding: ChannelBinding { get }

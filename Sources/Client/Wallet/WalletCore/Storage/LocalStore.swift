@@ -48,9 +48,9 @@ final class LocalStore {
 
     /// Reads all files and updates a state written by an earlier version.
     ///
-    /// Without a registration, any access data left behind by an interrupted wipe or enrollment is removed. In both
-    /// cases, a state file exists. If access data exists but no state file does, the wallet's state was lost, and it
-    /// must not look as if it had never been set up.
+    /// Removes access data without a registration, which an interrupted wipe or enrollment leaves behind. Both leave a
+    /// state file, too. Throws ``StorageError/missing(_:)`` if access data exists without a state file: the state was
+    /// lost, and the wallet must not look as if it had never been set up.
     init(_ disk: any LocalDisk) throws {
         self.disk = disk
         self.state = LocalState()

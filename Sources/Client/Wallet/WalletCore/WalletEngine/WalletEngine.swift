@@ -9,9 +9,10 @@ internal import WalletFlows
 /// single ``Wallet``, which requests one effect at a time. Its methods can throw any error; ``perform(_:)`` converts it
 /// to a `Failure`.
 ///
-/// Invariant (docs/protocol.md): `valid` is proven only by a share that opens the PIN slot. Without that proof, no
-/// reply can make the engine delete or rewrite the registration, slots or access data. Unproven information from the
-/// server is stored only in ``CachedServerState``. 
+/// Invariant (docs/protocol.md): `valid` is proven only by an unlock share that opens the PIN slot or, if that slot is
+/// sealed under the keychain item, by one whose check value equals the stored one. Without that proof, no reply can
+/// make the engine delete or rewrite the registration, slots or access data. Unproven information from the server is
+/// stored only in ``CachedServerState``.
 final class WalletEngine {
     let store: LocalStore
     let device: any Device

@@ -1,6 +1,7 @@
 package import Vocabulary
 
-/// Translates scenes to a language, using a product name.
+/// Renders a ``Scene``, the language-independent form of a screen, as a ``Screen`` with texts in one language and the
+/// app's product name.
 public struct Wording: Hashable, Sendable {
     /// The supported languages.
     ///
