@@ -30,7 +30,7 @@ package struct RevokeSolution: AdminCall {
             abstract: "Revoke the whole solution: no wallet opens or registers until it is restored.",
             discussion: """
                 All users are locked out at once. Nothing is destroyed: `admin restore solution` takes the revocation \
-                back. The command asks for a phrase.
+                back. The command asks you to type a phrase.
 
                   remote-pin-server admin revoke solution --lab /tmp/lab
                   remote-pin-server admin revoke solution --yes --lab /tmp/lab
@@ -72,7 +72,7 @@ package struct RestoreSolution: AdminCall {
             abstract: "Serve again after `revoke solution`.",
             discussion: """
                 Wallets are as they were; those that were revoked for another reason stay revoked. The command asks \
-                for a phrase.
+                you to type a phrase.
 
                   remote-pin-server admin restore solution --lab /tmp/lab
                   remote-pin-server admin restore solution --yes --lab /tmp/lab

@@ -18,8 +18,8 @@ struct AdminCommand: AsyncParsableCommand {
               remote-pin-server admin update-policy set ios ..1.4=block --lab /tmp/lab
               remote-pin-server admin clock advance 61s --lab /tmp/lab
 
-            Every command prints a table, or with --json one JSON object on one line. Exit status: 0 done, 1 not done \
-            and nothing is wrong (a code that is not on the list, a phrase that does not match), 64 usage, 65 the \
+            Every command prints a table, or with --json one JSON object on one line. Exit status: 0 done, 1 no effect \
+            and no error (a code that is not on the list, a phrase that does not match), 64 usage, 65 the \
             audit log was altered or receipts are wrong, 67 no such wallet, 69 no server answers or it cannot carry \
             the command out now, 70 the server found its own data damaged (see its log), 76 server and program have \
             different versions, 77 not permitted on this server.

@@ -32,7 +32,7 @@ struct RestoreCommand: AsyncParsableCommand {
             nothing is restored and the wallet is named. With --end-damaged that wallet is ended, on record, and the \
             others are restored.
 
-            Without the complete audit log it lists the losses and asks for a phrase; --yes skips the question.
+            Without the complete audit log it lists the losses and asks you to type a phrase; --yes skips that.
 
               remote-pin-server restore /var/backups/remote-pin/2026-11-21.backup --config server.yaml
               remote-pin-server restore moved.backup --epoch trust --lab /tmp/lab

@@ -3,7 +3,7 @@ package import DeviceInterface
 internal import Synchronization
 package import Vocabulary
 
-/// A simulated phone, stored in a folder (docs/devices.md).
+/// The simulated hardware and operating system of a phone, stored in a folder (docs/devices.md).
 ///
 /// Its evidence uses the vendors' real formats, but chains to a lab authority's roots. A ``Fault`` adds a defect to it.
 /// The folder contains the data that would never leave a phone, so its files can only be read by their owner.
