@@ -94,21 +94,36 @@ struct Bounds {
 
     /// The sets of bounds that `make explore` exhausts, by name.
     static let plans: [(name: String, bounds: Bounds)] = [
-        ("attempts", Bounds { _ in }),
+        ("attempts", Bounds { $0.messages = 4 }),
         ("crashes", Bounds { ($0.crashes, $0.sessions) = (1, 3) }),
         ("blocks", Bounds { ($0.messages, $0.block, $0.clockSteps) = (2, 1, 1) }),
         ("revocation", Bounds { ($0.messages, $0.revocations, $0.crashes) = (2, 1, 1) }),
         ("change", Bounds { ($0.messages, $0.changes, $0.rights) = (2, 1, 2) }),
-        ("two-servers", Bounds { ($0.servers, $0.failovers, $0.cancellations) = (2, 1, 1) }),
+        ("two-servers", Bounds { ($0.servers, $0.failovers, $0.cancellations, $0.crashes) = (2, 1, 1, 1) }),
         (
             "two-servers-one-attempt",
             Bounds { ($0.servers, $0.failovers, $0.cancellations, $0.rounds, $0.rights) = (2, 1, 1, 1, 0) }
         ),
         (
             "two-servers-revocation",
-            Bounds { ($0.servers, $0.failovers, $0.cancellations, $0.messages, $0.revocations) = (2, 1, 1, 2, 1) }
+            Bounds {
+                ($0.servers, $0.failovers, $0.cancellations, $0.crashes) = (2, 1, 1, 1)
+                ($0.messages, $0.revocations) = (2, 1)
+            }
+        ),
+        (
+            "two-servers-blocks",
+            Bounds {
+                ($0.servers, $0.failovers, $0.cancellations) = (2, 1, 1)
+                ($0.messages, $0.block, $0.clockSteps) = (2, 1, 1)
+            }
         ),
         ("restore", Bounds { ($0.restores, $0.rights, $0.crashes) = (1, 0, 1) }),
+        (
+            "restore-charge-one",
+            Bounds { ($0.restores, $0.rule, $0.rights, $0.crashes) = (1, .chargeOne, 0, 1) }
+        ),
+        ("restore-change", Bounds { ($0.restores, $0.messages, $0.changes) = (1, 2, 1) }),
         ("restore-revocation", Bounds { ($0.restores, $0.rights, $0.messages, $0.revocations) = (1, 0, 2, 1) }),
     ]
 

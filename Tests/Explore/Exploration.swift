@@ -133,7 +133,8 @@ final class Exploration {
             return "\(host(number)), for \(name(number)): \(operation.name)\(done.map { " -> \($0.reply.text)" } ?? "")"
         case .replicate: return "the standby receives the commit"
         case .cancelWait: return "the wait for the standby is cancelled; the outcome is unknown"
-        case .failOver: return "the primary fails; the standby takes over"
+        case .failOver(let keepsCommit):
+            return (keepsCommit ? "the standby receives the commit; " : "") + "the primary fails; the standby takes over"
         case .proceed(let number): return "\(host(number)) goes on with the call of \(name(number))"
         case .deliver(let number):
             let answer = self.runs[state[number].node].finding.answer

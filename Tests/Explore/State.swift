@@ -110,7 +110,7 @@ enum Action: Hashable {
     /// The wait for the standby ends early.
     case cancelWait
     /// The standby becomes the primary.
-    case failOver
+    case failOver(keepsCommit: Bool)
     /// The server continues a call with the store's reply.
     case proceed(Int)
     case deliver(Int)

@@ -39,7 +39,9 @@ struct Transitions {
         for connection in 0...Self.revoking { self.addActions(of: connection, in: state, to: &actions) }
         if state.isBehind {
             actions.append(.replicate)
-            if state.failovers < self.bounds.failovers { actions.append(.failOver) }
+            if state.failovers < self.bounds.failovers {
+                actions += [.failOver(keepsCommit: false), .failOver(keepsCommit: true)]
+            }
         }
         if state.waiting >= 0, state.cancellations < self.bounds.cancellations { actions.append(.cancelWait) }
         if state.crashes < self.bounds.crashes {
@@ -122,8 +124,9 @@ struct Transitions {
             state.cancellations += 1
             state[Int(state.waiting)].reply = self.runs.number(of: .failed(.outcomeUnknown))
             state.waiting = -1
-        case .failOver:
+        case .failOver(let keepsCommit):
             state.failovers += 1
+            if keepsCommit { state.standby = state.primary }
             if state.waiting >= 0 {
                 state[Int(state.waiting)].reply = self.runs.number(of: .failed(.outcomeUnknown))
             }

@@ -53,6 +53,9 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
         case revocationElsewhere(Hindrance, seconds: Int, after: Int64, Plan.Revocation)
         /// A thief attacks the wallet of a phone (``Thief``).
         case theft(phone: Int, hasPhone: Bool)
+
+        /// The name of the case.
+        var name: String { String("\(self)".prefix { $0 != "(" }) }
     }
 
     /// The reason why the server that got the request answers late, or cannot learn of a revocation.
@@ -75,6 +78,7 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
     /// Microseconds since the start.
     let time: Int64
     let kind: Kind
+
 
     var description: String { "\(Trace.text(self.time)) \(self.kind)" }
 

@@ -31,7 +31,7 @@ struct Options {
 
     mutating func read(_ arguments: ArraySlice<String>) throws(Problem) {
         for argument in arguments {
-            let parts = argument.split(separator: "=", maxSplits: 1).map(String.init)
+            let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             switch (parts[0], parts.count > 1 ? parts[1] : nil) {
             case ("--help", nil), ("-h", nil): throw Problem(text: Self.help, isHelp: true)
             case ("--trace", nil): self.printsTrace = true

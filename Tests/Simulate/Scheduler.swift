@@ -21,8 +21,10 @@ internal import Glibc
 
     /// The simulated time in microseconds since the start.
     private(set) var now: Int64 = 0
-    /// The jobs run so far.
-    private(set) var jobCount = 0
+    /// The jobs and events run so far.
+    private(set) var stepCount = 0
+    /// Far more than any run that ends, so that one which never ends is a violation.
+    static let mostSteps = 100_000_000
     /// The process whose code is running.
     private(set) var current: SimulatedProcess?
     /// The thread that may make jobs ready.
@@ -128,16 +130,15 @@ internal import Glibc
         return body()
     }
 
-    /// Runs jobs and events until a condition holds.
+    /// Runs jobs and events until a condition holds, none is left, or there were too many.
     func run(until isOver: () -> Bool) {
-        while !isOver(), self.step() {}
+        while !isOver(), self.stepCount < Self.mostSteps, self.step() { self.stepCount += 1 }
     }
 
     /// Runs one job or event; returns false if there is none.
     private func step() -> Bool {
         if !self.ready.isEmpty {
             let (job, process) = self.ready.remove(at: Int.random(in: self.ready.indices, using: &self.generator))
-            self.jobCount += 1
             self.enter(process) { unsafe job.runSynchronously(on: Self.generic) }
             process.jobEnded()
             return true

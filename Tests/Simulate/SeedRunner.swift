@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Glibc
 internal import HostSystem
 internal import Lab
 
@@ -26,9 +27,17 @@ struct SeedRunner {
     func batch(_ seeds: some Sequence<UInt64>) {
         for seed in seeds {
             Self.say("begin \(seed)")
-            let plan = Plan(seed: seed)
+            let (plan, start) = (Plan(seed: seed), clock())
             let report = self.run(plan)
-            Self.say("end \(seed) \(plan.walletDays) \(report.unlocks) \(report.hash) \(report.violation ?? "")")
+            let result = SeedResult(
+                walletDays: plan.walletDays,
+                unlocks: report.unlocks,
+                cpu: clock() - start,
+                trace: Self.hex(report.hash),
+                faults: report.faults,
+                violation: report.violation
+            )
+            Self.say("end \(seed) \(result.text)")
         }
     }
 
@@ -43,12 +52,12 @@ struct SeedRunner {
             return self.run(fewer)
         }
         var found = report()
-        if found.violation != nil {
+        if let rule = found.violation.map(Self.rule) {
             for fault in kept.reversed() {
                 let before = kept
                 kept.removeAll { $0 == fault }
                 let fewer = report()
-                if fewer.violation != nil { found = fewer } else { kept = before }
+                if fewer.violation.map(Self.rule) == rule { found = fewer } else { kept = before }
             }
         }
         if printsTrace { Self.say(found.lines.joined(separator: "\n")) }
@@ -65,6 +74,9 @@ struct SeedRunner {
         Self.say("  again: make simulate SEED=\(seed) SIMULATE=\"FAULTS=\(faults) --trace\"")
         return 1
     }
+
+    /// The text of a violation without its numbers, so that another rule is not taken for the same one.
+    private static func rule(of violation: String) -> String { violation.filter { !$0.isNumber } }
 
     static func hex(_ number: UInt64) -> String { String(number, radix: 16) }
 

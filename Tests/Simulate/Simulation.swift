@@ -21,8 +21,9 @@ final class Simulation: @unchecked Sendable {
         var violation: String?
         var hash: UInt64
         var lines: [String]
-        var jobs: Int
         var unlocks: Int
+        /// The number of faults that were injected, by kind.
+        var faults: [String: Int]
     }
 
     let plan: Plan
@@ -44,6 +45,7 @@ final class Simulation: @unchecked Sendable {
     var isOpeningEpoch = false
     var operatorGenerator: SeededGenerator
     private(set) var phones: [Phone] = []
+    private var injected: [String: Int] = [:]
     private let result: Box<Report?>
     private let finished: DispatchSemaphore
 
@@ -111,7 +113,7 @@ final class Simulation: @unchecked Sendable {
                 simulation.begin()
                 simulation.finish()
             } catch {
-                result.value = Report(violation: "cannot begin: \(error)", hash: 0, lines: [], jobs: 0, unlocks: 0)
+                result.value = Report(violation: "cannot begin: \(error)", hash: 0, lines: [], unlocks: 0, faults: [:])
                 done.signal()
             }
         }
@@ -147,14 +149,15 @@ final class Simulation: @unchecked Sendable {
 
     private func finish() {
         if !self.isOver {
-            self.observer.report("the run has come to a standstill")
+            let isEndless = self.scheduler.stepCount >= Scheduler.mostSteps
+            self.observer.report(isEndless ? "the run does not end" : "the run has come to a standstill")
         }
         self.result.value = Report(
             violation: self.observer.violation?.description,
             hash: self.observer.trace.hash,
             lines: self.observer.trace.lines,
-            jobs: self.scheduler.jobCount,
-            unlocks: self.phones.reduce(0) { $0 + $1.unlocks }
+            unlocks: self.phones.reduce(0) { $0 + $1.unlocks },
+            faults: self.injected
         )
         // Suspended tasks and their continuations must not be freed.
         self.scheduler.keep(self)
@@ -190,6 +193,7 @@ final class Simulation: @unchecked Sendable {
 
     private func apply(_ fault: Fault) {
         self.observer.note("fault", "\(fault.kind)")
+        self.injected[fault.kind.name, default: 0] += 1
         func until(_ seconds: Int) -> Int64 { self.scheduler.now + Int64(seconds) * 1_000_000 }
         switch fault.kind {
         case .killServer(let number, let jobs, let power):

@@ -11,6 +11,9 @@ final class Supervisor {
     private var line = ProgressLine()
     private let start = ContinuousClock.now
     private var (seeds, walletDays, unlocks) = (0, 0, 0)
+    /// The processor time of the seeds that count wallet days, in microseconds.
+    private var cpu = 0
+    private var faults: [String: Int] = [:]
     /// The traces of the seeds that are run twice, after the first run.
     private var traces: [UInt64: String] = [:]
     private var isSecondRun = false
@@ -67,7 +70,7 @@ final class Supervisor {
             return self.explain(failure.seed, failure.text)
         }
         self.line.end()
-        print(self.summary)
+        print("\(self.summary)\n\(self.details)")
         return 0
     }
 
@@ -85,24 +88,42 @@ final class Supervisor {
     private func watch(_ child: Child) -> (seed: UInt64, text: String)? {
         while let lines = child.lines() {
             for line in lines {
-                let words = line.split(separator: " ", maxSplits: 5, omittingEmptySubsequences: false).map(String.init)
+                let words = line.split(separator: " ", maxSplits: 2).map(String.init)
                 guard words.count > 1, let seed = UInt64(words[1]) else { continue }
                 child.current = words[0] == "begin" ? seed : nil
-                guard words[0] == "end", words.count == 6 else { continue }
-                guard words[5].isEmpty else { return (seed, words[5]) }
-                if self.options.runsTwice, let earlier = self.traces.updateValue(words[4], forKey: seed) {
-                    guard earlier == words[4] else { return (seed, "two runs of this seed differ") }
+                guard words.count == 3,
+                    let result = try? JSONDecoder().decode(SeedResult.self, from: Data(words[2].utf8))
+                else { continue }
+                if let violation = result.violation { return (seed, violation) }
+                if self.options.runsTwice, let earlier = self.traces.updateValue(result.trace, forKey: seed) {
+                    guard earlier == result.trace else { return (seed, "two runs of this seed differ") }
                     continue
                 }
-                self.seeds += 1
-                self.walletDays += Int(words[2]) ?? 0
-                self.unlocks += Int(words[3]) ?? 0
+                self.count(result)
                 self.line.show("  \(self.summary)")
             }
         }
         child.process.waitUntilExit()
         guard let seed = child.current ?? (child.process.terminationStatus == 0 ? nil : self.next) else { return nil }
         return (seed, "the process ends with status \(child.process.terminationStatus)")
+    }
+
+    private func count(_ result: SeedResult) {
+        self.seeds += 1
+        self.walletDays += result.walletDays
+        self.unlocks += result.unlocks
+        if result.walletDays > 0 { self.cpu += result.cpu }
+        self.faults.merge(result.faults, uniquingKeysWith: +)
+    }
+
+    /// The speed and the faults of all seeds.
+    private var details: String {
+        let minutes = Double(self.cpu) / 60_000_000
+        let kinds = self.faults.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+        return """
+            \(Int(Double(self.walletDays) / max(minutes, 0.001))) wallet days a minute of processor time
+            \(self.faults.values.reduce(0, +)) faults: \(kinds.joined(separator: ", "))
+            """
     }
 
     private var summary: String {
@@ -119,6 +140,8 @@ final class Supervisor {
         process.arguments = ["SEED=\(seed)"]
         guard (try? process.run()) != nil else { return 1 }
         process.waitUntilExit()
+        // Zero and one are the statuses of a run that ended.
+        if process.terminationStatus > 1 { print("  again: make simulate SEED=\(seed) SIMULATE=--trace") }
         return 1
     }
 }

@@ -6,6 +6,7 @@
 #   docs/model/check.sh --traces                   also prints each mutant's shortest trace
 set -eu -o pipefail
 model=$(realpath "$(dirname "$0")")/counting.pml
+[ "$(wc -l <"$model")" -lt 120 ] || { echo "counting.pml is the picture of the protocol: fewer than 120 lines" >&2; exit 1; }
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"

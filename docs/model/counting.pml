@@ -107,10 +107,10 @@ again:
 }
 
 active proctype environment() {
-endDo:
-    do
+endDo: do
     :: atomic { behind -> copy(primary, standby); behind = false }
-    :: atomic { failovers < FAILOVERS && behind -> failovers++; copy(standby, primary); commit(0); behind = false;
+    :: atomic { failovers < FAILOVERS && behind -> failovers++; if :: skip :: copy(primary, standby) fi;
+                copy(standby, primary); commit(0); behind = false;
                 printf("MSC: failover, failures %d\n", primary.failures); assert(!confirmed || primary.revoked) }
     :: atomic { expiries < EXPIRIES -> expiries++; lease[1] = false }
     :: atomic { !lease[1] -> open[1] = false; lease[1] = true } /* renewed once its connections are closed */
