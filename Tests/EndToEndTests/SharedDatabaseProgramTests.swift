@@ -288,6 +288,11 @@ struct SharedDatabaseProgramTests {
         try await self.database.run("alter database remote_pin set synchronous_commit = off")
         try await refuses("synchronous_commit is off", 69)
         try await self.database.run("alter database remote_pin reset synchronous_commit")
+        try await self.database.run("alter role remote_pin connection limit 0")
+        try await refuses("raise max_connections", 69)
+        try await self.database.run("alter role remote_pin connection limit -1", "create database bare owner test")
+        let bare = ["store.address": "host=\(folder) user=remote_pin dbname=bare"]
+        try await refuses("may not create a schema", 78, bare)
         try await self.database.run("grant pg_signal_backend to remote_pin")
         try await refuses("revoke pg_signal_backend", 78)
         try await self.database.run("revoke pg_signal_backend from remote_pin")

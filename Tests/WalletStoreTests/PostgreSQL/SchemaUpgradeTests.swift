@@ -55,6 +55,33 @@ struct SchemaUpgradeTests {
         await upgraded.close()
     }
 
+    @Test("a server that is connected during an upgrade continues, and counts together with upgraded ones")
+    func connected() async throws {
+        let earlier = try await self.place.open()
+        let wallet = try await TestWallet(in: earlier)
+        // From here on as in version 3, whose servers use no later table.
+        try self.connection.run("drop table accounted_commits")
+        try self.connection.run("update facts set schema_version = 3")
+        func attemptsLeft(_ left: Int, at store: PostgreSQLWalletStore) async throws {
+            let outcome = try await store.judge(wallet.attempt(right: false))
+            #expect(outcome == .notValid(.wrong(.open(attemptsLeft: left, finalRound: false))))
+        }
+        try await attemptsLeft(3, at: earlier)
+        let parts = self.place.parts()
+        async let upgrade = PostgreSQLWalletStore.migrate(parts)
+        try await attemptsLeft(2, at: earlier)
+        #expect(try await upgrade == 3)
+        let upgraded = try await self.place.open()
+        try await attemptsLeft(1, at: upgraded)
+        _ = try await TestWallet(in: earlier)
+        _ = try await earlier.judge(wallet.attempt(right: true))
+        try await attemptsLeft(3, at: upgraded)
+        try await earlier.recordWipe(of: wallet.id, at: TestWallet.start)
+        #expect(try await upgraded.judge(wallet.attempt(right: true)) == .revoked(.byUser))
+        await earlier.close()
+        await upgraded.close()
+    }
+
     @Test("a store that this server could not use is not upgraded")
     func unusable() async throws {
         try self.downgrade(to: 2)
