@@ -9,6 +9,8 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
         case killServer(Int, afterJobs: Int, power: Bool)
         /// The server is killed at this write of the next commit.
         case killServerAtWrite(Int, power: Bool)
+        /// A server is killed this many of its jobs after the next entry of its audit log is on disk.
+        case killServerAfterRecord(Int, afterJobs: Int, power: Bool)
         /// The server is killed, and then a bit of its files flips.
         case flipBit(SimulatedServer.FileName)
         case diskFull(seconds: Int)
@@ -39,6 +41,8 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
         /// original. A server that is not reachable at that time continues with the original until this many seconds
         /// after the opening of an epoch in the copy.
         case division(after: Int64, cutOff: Int, seconds: Int)
+        /// At the end of the next division, the server that was cut off loses its power, and its mark is older.
+        case powerFailsAfterDivision
         /// From the next request on, commits do not reach the standby; their wait may be cancelled.
         case standbyAway(seconds: Int, cancelsWaits: Bool)
         case slowDatabase(seconds: Int)
@@ -137,6 +141,14 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
         return commands
     }
 
+    /// Draws a kill of a server that has put a revocation on record and may not have carried it out yet.
+    static func drawKill(inRevocationOf visits: [Plan.Visit], using generator: inout SeededGenerator) -> [Fault] {
+        let moments = visits.compactMap { visit in visit.revocation.map { visit.time + $0.after } }
+        guard !moments.isEmpty, generator.chance(30) else { return [] }
+        let (time, jobs) = (generator.pick(moments), Int.random(in: 0...6, using: &generator))
+        return [Fault(time: time, kind: .killServerAfterRecord(0, afterJobs: jobs, power: generator.chance(50)))]
+    }
+
     /// Draws an attack on a phone, more often while its shares are being replaced.
     static func drawTheft(
         near times: [Int64],
@@ -206,6 +218,12 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
         }
         let commits = Int.random(in: 1...8, using: &generator)
         return [Fault(time: time, kind: .lossyFailover(after: delay, commits: commits))]
+    }
+
+    /// Draws the loss of the mark of a server that a division cuts off, so that only its audit log shows its commits.
+    static func drawLostMark(after losses: [Fault], using generator: inout SeededGenerator) -> [Fault] {
+        guard let loss = losses.first, case .division = loss.kind, generator.chance(50) else { return [] }
+        return [Fault(time: loss.time, kind: .powerFailsAfterDivision)]
     }
 
     /// Draws a fault of a run with two servers at about the time of a visit.

@@ -182,7 +182,10 @@ final class Phone: @unchecked Sendable {
         do {
             if self.isRevoked || self.isForgotten { try await self.reinstall() }
             let wallet = try self.open()
-            guard try await self.unlock(wallet, wrongPINs: visit.wrongPINs) else { return }
+            guard try await self.unlock(wallet, wrongPINs: visit.wrongPINs, keepsBlocked: visit.keepsBlockedWallet)
+            else {
+                return
+            }
             if visit.changesPIN { try await self.changePIN(wallet) }
             if !visit.staysOpen { await wallet.close() }
         } catch {
@@ -193,7 +196,7 @@ final class Phone: @unchecked Sendable {
     /// Opens the app and unlocks it; sets it up first if there is no wallet.
     ///
     /// Returns false if that is not possible now.
-    private func unlock(_ wallet: Wallet, wrongPINs: Int) async throws -> Bool {
+    private func unlock(_ wallet: Wallet, wrongPINs: Int, keepsBlocked: Bool = false) async throws -> Bool {
         var wrong = wrongPINs
         var screen = await wallet.launch()
         for _ in 0..<40 {
@@ -213,7 +216,7 @@ final class Phone: @unchecked Sendable {
                 // The wallet is blocked; the owner tries again later in this visit.
                 await self.run.scheduler.wait(Int64.random(in: 20...90, using: &self.generator) * 1_000_000)
                 screen = await wallet.launch()
-            } else if let action = self.action(on: screen) {
+            } else if let action = keepsBlocked && screen.step == "PF2.8/9.1" ? nil : self.action(on: screen) {
                 screen = try await wallet.perform(action)
             } else {
                 return false

@@ -17,6 +17,8 @@ struct Plan: Sendable {
         var time: Int64
         /// The wrong PINs before the right one.
         var wrongPINs = 0
+        /// The owner leaves the app if the wallet is blocked permanently, instead of deleting the wallet.
+        var keepsBlockedWallet = false
         var changesPIN = false
         /// The wallet is revoked, this many microseconds after the beginning.
         var revocation: (way: Revocation, after: Int64)?
@@ -64,13 +66,23 @@ struct Plan: Sendable {
             var generator = SeededGenerator(seed: seed, "leases")
             self.faults += Fault.drawRevocations(near: times, using: &generator)
             var losses = SeededGenerator(seed: seed, "losses")
-            self.faults += Fault.drawLoss(near: times, using: &losses)
+            let loss = Fault.drawLoss(near: times, using: &losses)
+            self.faults += loss
             var revocations = SeededGenerator(seed: seed, "lost revocations")
             self.faults += Fault.drawLostRevocation(near: times, using: &revocations)
+            var marks = SeededGenerator(seed: seed, "lost marks")
+            self.faults += Fault.drawLostMark(after: loss, using: &marks)
         } else {
             var generator = SeededGenerator(seed: seed, "operator")
             self.faults += Fault.drawCommands(near: times, using: &generator)
-            if generator.chance(50) { self.blockBetweenBackupAndRestore() }
+            var endings = SeededGenerator(seed: seed, "blocked wallets that stay")
+            if generator.chance(50) {
+                self.blockBetweenBackupAndRestore()
+            } else if endings.chance(50) {
+                self.blockBeforeRestore()
+            }
+            var kills = SeededGenerator(seed: seed, "kills in revocations")
+            self.faults += Fault.drawKill(inRevocationOf: Array(self.visits.joined()), using: &kills)
         }
         var thefts = SeededGenerator(seed: seed, "thief")
         let refresh = self.faults.first { $0.kind == .refreshShares }?.time
@@ -85,6 +97,24 @@ struct Plan: Sendable {
             self.visits[phone][visit].wrongPINs = self.policy.allowance
             return
         }
+    }
+
+    /// Lets an owner block the wallet permanently at the last visit, and leave it so; then the backup is restored.
+    ///
+    /// If the owner deleted the wallet, its revocation would be on record, and a restore would repeat that.
+    private mutating func blockBeforeRestore() {
+        guard let backup = self.faults.first(where: { $0.kind == .backup })?.time,
+            let restore = self.faults.firstIndex(where: { if case .restore = $0.kind { true } else { false } }),
+            let phone = self.visits.firstIndex(where: { ($0.last?.time ?? 0) > backup })
+        else { return }
+        let last = self.visits[phone].count - 1
+        self.visits[phone][last].wrongPINs = self.policy.allowance
+        self.visits[phone][last].keepsBlockedWallet = true
+        // The blocks between the rounds take up to half of this time.
+        self.faults[restore] = Fault(
+            time: self.visits[phone][last].time + 2_400_000_000,
+            kind: self.faults[restore].kind
+        )
     }
 
     /// Whether the run of a seed has two servers.

@@ -29,6 +29,8 @@ protocol ServerMachine: AnyObject, Sendable {
     /// Microseconds.
     var vaultFailsUntil: Int64 { get set }
     var vaultIsSlowUntil: Int64 { get set }
+    /// The process ends this many jobs after the next entry of its audit log is on disk.
+    var killAfterRecord: (jobs: Int, power: Bool)? { get set }
     /// Freezes the process before it opens the next share.
     var freezeAtShare: (() -> Void)? { get set }
 
@@ -118,7 +120,14 @@ extension ServerMachine {
             onFatal: { self.die("the audit log ends the process: \($0)", power: false) }
         )
         parts.generation = { store.generation }
-        parts.onDisk = { work in self.write(work) }
+        let process = self.process
+        parts.onDisk = { work in
+            self.write {
+                work()
+                guard let kill = self.killAfterRecord.take() else { return }
+                process?.plan(after: kill.jobs) { self.kill(power: kill.power, "after an entry of its audit log") }
+            }
+        }
         parts.server = server
         parts.opensEpoch = store.isShared
         parts.last = try await store.auditMark().map { AuditMark($0) }

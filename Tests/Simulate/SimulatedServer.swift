@@ -44,6 +44,7 @@ final class SimulatedServer: ServerMachine, @unchecked Sendable {
     var vaultFailsUntil: Int64 = 0
     var vaultIsSlowUntil: Int64 = 0
     var freezeAtShare: (() -> Void)?
+    var killAfterRecord: (jobs: Int, power: Bool)?
     /// The next write (true) or sync (false) fails.
     var nextFailure: Bool?
     /// The process ends at this write, counted from now.

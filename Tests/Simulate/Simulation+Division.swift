@@ -33,6 +33,8 @@ extension Simulation {
             other.database = copy
         }
         self.openEpoch(in: copy, stopping: others, copiedLogs: [log]) { rule in
+            // Its next process records its start, and the number of its commits with it.
+            if self.powerFailsAfterDivision { server.kill(power: false, "by plan") }
             self.scheduler.schedule(after: Int64(seconds) * 1_000_000, in: self.world) {
                 self.endDivision(of: server, from: original, to: copy, rule, since: time, copiedLog: log)
             }
@@ -51,8 +53,16 @@ extension Simulation {
         self.observer.note("operator", "shuts the original database down; \(server.name) reaches the copy")
         server.database = copy
         original.endSessions(downFor: .max / 2)
-        func mark(besides log: String) -> CommitMark? { try? CommitMark.read(at: CommitMark.path(ofAuditLog: log)) }
-        let isLoss = mark(besides: "\(server.folder)/audit.log") != mark(besides: copiedLog)
+        let isLoss: Bool
+        if self.powerFailsAfterDivision {
+            server.losePower(markOf: copiedLog)
+            // The commits after the last entry of its log are lost without a trace.
+            let recorded = server.recorded
+            isLoss = recorded.commits > copy.accountedCommits(of: server.nameInStore, in: recorded.epoch)
+        } else {
+            func mark(besides log: String) -> CommitMark? { try? CommitMark.read(at: CommitMark.path(ofAuditLog: log)) }
+            isLoss = mark(besides: "\(server.folder)/audit.log") != mark(besides: copiedLog)
+        }
         copy.loseCommits(since: time) {
             // If nothing was lost, the epoch is in force for both servers.
             if isLoss { return "\(server.name) has not noticed that the copy of the database lacks its commits" }

@@ -43,6 +43,8 @@ final class Simulation: @unchecked Sendable {
     var database: SimulatedDatabase?
     /// Whether the operator is working on a database that lacks commits, so that no server is started.
     var isOpeningEpoch = false
+    /// Whether the server that the next division cuts off loses its power at the end.
+    var powerFailsAfterDivision = false
     var operatorGenerator: SeededGenerator
     private(set) var phones: [Phone] = []
     private var injected: [String: Int] = [:]
@@ -201,6 +203,8 @@ final class Simulation: @unchecked Sendable {
             self.network.atNextRequest { _ in
                 server.process?.plan(after: jobs) { server.kill(power: power, "by plan") }
             }
+        case .killServerAfterRecord(let number, let jobs, let power):
+            self.servers[number % self.servers.count].killAfterRecord = (jobs, power)
         case .killServerAtWrite(let writes, let power):
             self.network.atNextRequest { _ in self.embedded?.killAtWrite = (writes, power) }
         case .lostVerdicts(let count): self.network.lostVerdicts = count
@@ -218,6 +222,7 @@ final class Simulation: @unchecked Sendable {
             self.network.atNextRequest { _ in
                 self.scheduler.schedule(after: delay, in: self.world) { self.divide(cutOff: number, seconds: seconds) }
             }
+        case .powerFailsAfterDivision: self.powerFailsAfterDivision = true
         case .failover(let delay), .databaseRestart(let delay):
             self.network.atNextRequest { _ in
                 self.scheduler.schedule(after: delay, in: self.world) {
@@ -274,6 +279,7 @@ final class Simulation: @unchecked Sendable {
     func heal() {
         for server in self.servers {
             (server.vaultFailsUntil, server.vaultIsSlowUntil, server.freezeAtShare) = (0, 0, nil)
+            server.killAfterRecord = nil
         }
         if let server = self.embedded {
             (server.fullUntil, server.slowUntil) = (0, 0)

@@ -28,10 +28,13 @@ final class SharedServer: ServerMachine, @unchecked Sendable {
     var vaultFailsUntil: Int64 = 0
     var vaultIsSlowUntil: Int64 = 0
     var freezeAtShare: (() -> Void)?
+    var killAfterRecord: (jobs: Int, power: Bool)?
     private var starts = 0
     private let root: String
 
     var name: String { "server \(self.number + 1)" }
+    /// The name under which the store knows the server.
+    var nameInStore: String { "server-\(self.number + 1)" }
 
     /// - Parameter number: The server's number, from 0.
     init(
@@ -120,7 +123,7 @@ final class SharedServer: ServerMachine, @unchecked Sendable {
     func storeParts(_ vault: KeyFileVault) async throws -> StoreParts {
         var parts = StoreParts(
             target: PostgreSQLTarget(address: "simulated"),
-            server: "server-\(self.number + 1)",
+            server: self.nameInStore,
             key: try await RecordKey.derived(by: vault),
             receipts: vault.receiptSigner
         )
@@ -152,6 +155,26 @@ final class SharedServer: ServerMachine, @unchecked Sendable {
     private func epochEnded(_ process: SimulatedProcess) {
         guard self.process === process else { return }
         self.kill(power: false, "another epoch was opened")
+    }
+
+    /// The newest epoch in the audit log, and the highest number of commits that an entry of it states.
+    var recorded: (epoch: Int, commits: UInt64) {
+        let found = Box((epoch: 0, commits: UInt64(0)))
+        let failure = self.scheduler.outside {
+            let vault = try self.openVault { $0() }
+            let logs = try await ServerLogs(at: ["\(self.folder)/audit.log"], known: [:], vault: vault)
+            if let (epoch, generation) = logs.servers.first?.ofEpoch { found.value = (epoch, generation) }
+        }
+        if let failure { self.run.observer.report("the audit log of \(self.name) cannot be read: \(failure)") }
+        return found.value
+    }
+
+    /// The machine loses its power, and its mark becomes that beside a copy of the audit log.
+    func losePower(markOf log: String) {
+        self.kill(power: true, "by plan")
+        let (mark, copied) = (CommitMark.path(ofAuditLog: "\(self.folder)/audit.log"), CommitMark.path(ofAuditLog: log))
+        try? FileManager.default.removeItem(atPath: mark)
+        try? FileManager.default.copyItem(atPath: copied, toPath: mark)
     }
 
     func write(_ work: @escaping () -> Void) {

@@ -38,6 +38,13 @@ extension SimulatedDatabase {
         }
     }
 
+    /// The number of a server's commits of an epoch that later ones took into account.
+    func accountedCommits(of server: String, in epoch: Int) -> UInt64 {
+        guard let numbers = self.visible.accounted["\(server) \(epoch)"]?.numbers else { return 0 }
+        // The numbers of both lanes, and the total.
+        return UInt64(max(numbers[2], numbers[0] + numbers[1]))
+    }
+
     /// Carries out a statement of an operator's program.
     func carryOut(_ text: String, _ values: [PostgreSQLValue], on backend: Backend) -> DatabaseAnswer {
         self.isOutside = true
