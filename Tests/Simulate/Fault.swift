@@ -55,11 +55,23 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
         case refreshShares
         /// This many microseconds after the next request, its wallet is revoked through the other server.
         case revocationElsewhere(Hindrance, seconds: Int, after: Int64, Plan.Revocation)
+        /// A wallet is revoked through the other server, and a failover loses the revocation after this many
+        /// microseconds. Then another wallet is revoked while answers to it wait in a server's machine.
+        case lostRevocation(Revocation, failover: Int64, next: Revocation)
         /// A thief attacks the wallet of a phone (``Thief``).
         case theft(phone: Int, hasPhone: Bool)
 
         /// The name of the case.
         var name: String { String("\(self)".prefix { $0 != "(" }) }
+    }
+
+    /// A revocation through one server while the other one is hindered.
+    struct Revocation: Hashable, Sendable {
+        /// The time for which the other server is hindered.
+        let seconds: Int
+        /// Microseconds after the request.
+        let after: Int64
+        let way: Plan.Revocation
     }
 
     /// The reason why the server that got the request answers late, or cannot learn of a revocation.
@@ -192,17 +204,12 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
         guard generator.chance(40) else { return [] }
         func number(_ range: ClosedRange<Int>) -> Int { .random(in: range, using: &generator) }
         let time = generator.pick(times) + Int64(number(0...10_000_000))
-        func revocation(at time: Int64, _ hindrance: Hindrance) -> Fault {
-            let delay = Int64(number(300_000...1_000_000))
+        func revocation() -> Revocation {
             let way: Plan.Revocation = generator.chance(50) ? .portal : .operatorCommand
-            return Fault(time: time, kind: .revocationElsewhere(hindrance, seconds: number(4...10), after: delay, way))
+            return Revocation(seconds: number(4...10), after: Int64(number(300_000...1_000_000)), way: way)
         }
-        return [
-            Fault(time: time, kind: .standbyAway(seconds: 8, cancelsWaits: true)),
-            revocation(at: time, .slowVault),
-            Fault(time: time, kind: .failover(after: Int64(number(2_000_000...7_000_000)))),
-            revocation(at: time + 9_000_000, .unreadAnswers(nil)),
-        ]
+        let failover = Int64(number(100_000...3_000_000))
+        return [Fault(time: time, kind: .lostRevocation(revocation(), failover: failover, next: revocation()))]
     }
 
     /// Draws a failover that loses confirmed commits, or a split brain.

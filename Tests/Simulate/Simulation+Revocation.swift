@@ -15,6 +15,21 @@ extension Simulation {
         }
     }
 
+    /// Revokes a wallet, loses this by a failover, and revokes another wallet; both revocations get the same number.
+    func loseRevocation(_ first: Fault.Revocation, failOverAfter delay: Int64, _ next: Fault.Revocation) {
+        self.database?.loseNextRevocation = (
+            delay,
+            { downUntil in
+                // By then the servers have connected again and renewed their leases.
+                self.scheduler.schedule(after: downUntil - self.scheduler.now + 3_000_000, in: self.world) {
+                    let answers = Fault.Hindrance.unreadAnswers(nil)
+                    self.revokeElsewhere(answers, seconds: next.seconds, after: next.after, next.way)
+                }
+            }
+        )
+        self.revokeElsewhere(.slowVault, seconds: first.seconds, after: first.after, first.way)
+    }
+
     private func hinder(_ number: Int, _ link: Link, _ hindrance: Fault.Hindrance, seconds: Int) {
         let (server, process, duration) = (self.servers[number], link.serverProcess, Int64(seconds) * 1_000_000)
         self.observer.note("server \(number + 1)", "is hindered: \(hindrance)")

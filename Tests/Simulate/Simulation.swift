@@ -69,7 +69,7 @@ final class Simulation: @unchecked Sendable {
             switch fault.kind {
             case .serverClock(let seconds), .databaseClock(let seconds, _): sum + abs(seconds)
             // Another machine has another clock.
-            case .failover, .lossyFailover, .division: sum + 1
+            case .failover, .lossyFailover, .division, .lostRevocation: sum + 1
             default: sum
             }
         }
@@ -238,6 +238,7 @@ final class Simulation: @unchecked Sendable {
         case .cutFromDatabase(let server, let seconds): self.database?.cut(server, seconds: seconds)
         case .revocationElsewhere(let hindrance, let seconds, let delay, let way):
             self.revokeElsewhere(hindrance, seconds: seconds, after: delay, way)
+        case .lostRevocation(let first, let delay, let next): self.loseRevocation(first, failOverAfter: delay, next)
         case .backup: self.embedded?.makeBackup()
         case .restore(let rule): self.embedded?.restore(rule)
         case .theft(let phone, let hasPhone): self.phones[phone].attack(hasPhone: hasPhone)

@@ -1,4 +1,5 @@
 internal import PostgreSQLClient
+@testable internal import PostgreSQLStore
 
 /// The loss of confirmed commits, and the operator's program that opens an epoch.
 extension SimulatedDatabase {
@@ -24,6 +25,20 @@ extension SimulatedDatabase {
         }
         self.history = []
         self.failOver()
+    }
+
+    /// Returns whether a commit is the revocation that a failover is to lose; plans the failover then.
+    ///
+    /// From this commit on the standby is away. Its wait is cancelled at once, so that the other server sees it.
+    func isLostRevocation(_ transaction: DatabaseTransaction) -> Bool {
+        guard transaction.notified.contains(LeaseChannel.revoked.rawValue), let loss = self.loseNextRevocation.take()
+        else { return false }
+        self.standbyAwayUntil = self.scheduler.now + loss.failover + 1
+        self.scheduler.schedule(after: loss.failover, in: self.run.world) {
+            self.failOver()
+            loss.then(self.downUntil)
+        }
+        return true
     }
 
     /// Notes that the database lacks the confirmed commits since a time.

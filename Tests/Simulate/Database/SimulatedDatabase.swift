@@ -44,6 +44,8 @@ final class SimulatedDatabase: @unchecked Sendable {
     private static let longestHistory = 60
     /// The time of the state to which the last loss of confirmed commits reverted the database.
     var lossTime: Int64?
+    /// The next revocation is lost by a failover after this many microseconds.
+    var loseNextRevocation: (failover: Int64, then: (_ downUntil: Int64) -> Void)?
     /// Whether a statement of an operator's program is running, outside the simulated time.
     var isOutside = false
 
@@ -283,8 +285,9 @@ final class SimulatedDatabase: @unchecked Sendable {
         let number = self.lastCommit
         self.log.append(Commit(number: number, transaction: transaction, answer: answer))
         self.replicate(upTo: number, after: .random(in: 200...3_000, using: &self.generator))
-        guard self.scheduler.now < self.cancelsWaitsUntil else { return }
-        self.inGeneration(after: .random(in: 5_000...1_500_000, using: &self.generator)) {
+        let isLost = self.isLostRevocation(transaction)
+        guard isLost || self.scheduler.now < self.cancelsWaitsUntil else { return }
+        self.inGeneration(after: .random(in: 5_000...(isLost ? 50_000 : 1_500_000), using: &self.generator)) {
             guard let place = self.log.firstIndex(where: { $0.number == number && !$0.isVisible }) else { return }
             self.log[place].isVisible = true
             self.show(self.log[place], isWarned: true)
@@ -384,5 +387,6 @@ final class SimulatedDatabase: @unchecked Sendable {
     func heal() {
         (self.slowUntil, self.standbyAwayUntil, self.cancelsWaitsUntil) = (0, 0, 0)
         (self.cutUntil, self.connectBlocksUntil, self.clockStep) = ([:], [:], (0, 0))
+        self.loseNextRevocation = nil
     }
 }
