@@ -62,31 +62,36 @@ struct Plan: Sendable {
                 ? Fault.drawShared(near: time, phones: phones, using: &generator)
                 : Fault.draw(near: time, phones: phones, using: &generator)
         }
-        if isShared {
-            var generator = SeededGenerator(seed: seed, "leases")
-            self.faults += Fault.drawRevocations(near: times, using: &generator)
-            var losses = SeededGenerator(seed: seed, "losses")
-            let loss = Fault.drawLoss(near: times, using: &losses)
-            self.faults += loss
-            var revocations = SeededGenerator(seed: seed, "lost revocations")
-            self.faults += Fault.drawLostRevocation(near: times, using: &revocations)
-            var marks = SeededGenerator(seed: seed, "lost marks")
-            self.faults += Fault.drawLostMark(after: loss, using: &marks)
-        } else {
-            var generator = SeededGenerator(seed: seed, "operator")
-            self.faults += Fault.drawCommands(near: times, using: &generator)
-            var endings = SeededGenerator(seed: seed, "blocked wallets that stay")
-            if generator.chance(50) {
-                self.blockBetweenBackupAndRestore()
-            } else if endings.chance(50) {
-                self.blockBeforeRestore()
-            }
-            var kills = SeededGenerator(seed: seed, "kills in revocations")
-            self.faults += Fault.drawKill(inRevocationOf: Array(self.visits.joined()), using: &kills)
-        }
+        if isShared { self.addFaultsOfTwoServers(near: times) } else { self.addCommands(near: times) }
         var thefts = SeededGenerator(seed: seed, "thief")
         let refresh = self.faults.first { $0.kind == .refreshShares }?.time
         self.faults += Fault.drawTheft(near: times, or: refresh, phones: phones, using: &thefts)
+    }
+
+    private mutating func addFaultsOfTwoServers(near times: [Int64]) {
+        var leases = SeededGenerator(seed: self.seed, "leases")
+        self.faults += Fault.drawRevocations(near: times, using: &leases)
+        var losses = SeededGenerator(seed: self.seed, "losses")
+        let loss = Fault.drawLoss(near: times, using: &losses)
+        self.faults += loss
+        var revocations = SeededGenerator(seed: self.seed, "lost revocations")
+        self.faults += Fault.drawLostRevocation(near: times, using: &revocations)
+        var marks = SeededGenerator(seed: self.seed, "lost marks")
+        self.faults += Fault.drawLostMark(after: loss, using: &marks)
+    }
+
+    /// Adds the commands of the operator of one server, and a kill in a revocation.
+    private mutating func addCommands(near times: [Int64]) {
+        var generator = SeededGenerator(seed: self.seed, "operator")
+        self.faults += Fault.drawCommands(near: times, using: &generator)
+        var endings = SeededGenerator(seed: self.seed, "blocked wallets that stay")
+        if generator.chance(50) {
+            self.blockBetweenBackupAndRestore()
+        } else if endings.chance(50) {
+            self.blockBeforeRestore()
+        }
+        var kills = SeededGenerator(seed: self.seed, "kills in revocations")
+        self.faults += Fault.drawKill(inRevocationOf: Array(self.visits.joined()), using: &kills)
     }
 
     /// Lets an owner enter wrong PINs until the wallet is blocked permanently, which a restore must not undo.
