@@ -45,7 +45,10 @@ private final class RecordedConnection: Sendable {
             closed: {
                 await withCheckedContinuation { continuation in
                     let isClosed = self.state.withLock { state in
-                        if !state.isClosed { state.waiting.append(continuation) }
+                        if !state.isClosed {
+                            state.events.append("wait")
+                            state.waiting.append(continuation)
+                        }
                         return state.isClosed
                     }
                     if isClosed { continuation.resume() }
@@ -71,16 +74,20 @@ struct ConnectionRegistryTests {
         #expect(other.events.isEmpty)
     }
 
-    @Test("a revocation returns only when the connections are closed")
-    func awaitsClosing() async {
+    @Test("a revocation returns only when the connections are closed", arguments: ["here", "elsewhere", "of all"])
+    func awaitsClosing(place: String) async {
         let slow = RecordedConnection(1, closesWhenAborted: false)
         let (registry, wallet, returned) = (self.registry, self.wallet, RecordedConnection(0))
         registry.join(slow.handle, wallet: wallet)
         async let revocation: Void = {
-            await registry.abortAll(of: wallet, except: 9)
+            switch place {
+            case "here": await registry.abortAll(of: wallet, except: 9)
+            case "elsewhere": await registry.settle([wallet])
+            default: await registry.settleAll()
+            }
             returned.handle.abort()
         }()
-        while slow.events.isEmpty { await Task.yield() }
+        while slow.events.last != "wait", returned.events.isEmpty { await Task.yield() }
         #expect(returned.events.isEmpty)
         slow.finishClosing()
         await revocation
