@@ -41,7 +41,7 @@ struct ObservationProgramTests {
             "remote_pin_lease_age_seconds", "remote_pin_lease_held", "remote_pin_servers_live",
             "remote_pin_database_clock_difference_seconds", "remote_pin_revocation_acknowledgement_seconds",
             "remote_pin_store_transaction_seconds", "remote_pin_store_comparison_misses_total",
-            "remote_pin_store_standbys", "remote_pin_store_refusals_total",
+            "remote_pin_store_standbys", "remote_pin_store_local_durability", "remote_pin_store_refusals_total",
         ]
         let page = try await ServerProcess.run("remote-pin-server", ["metrics"]).output
         let names = page.split(separator: "\n").filter { !$0.hasPrefix(" ") }.map { $0.prefix { $0 != "{" } }

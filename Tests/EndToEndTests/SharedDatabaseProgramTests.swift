@@ -218,7 +218,7 @@ struct SharedDatabaseProgramTests {
         }
     }
 
-    @Test("init creates a store once, and status and check-config say what a failover would keep")
+    @Test("init creates a store once; status, check-config, the log and a metric say what a failover would keep")
     func commands() async throws {
         let missing = try await self.program("store", "status")
         #expect(missing.exitCode == 78 && missing.output.contains("store init"), "\(missing.output)")
@@ -233,6 +233,15 @@ struct SharedDatabaseProgramTests {
         #expect(checked.exitCode == 0 && checked.output.contains("`cluster.durability` is local"), "\(checked.output)")
         let backup = try await self.program("doctor")
         #expect(backup.output.contains("PostgreSQL"), "\(backup.output)")
+
+        let (server, _) = try await self.start("a")
+        #expect(server.output.contains("`cluster.durability` is local"), "\(server.output)")
+        #expect(server.output.contains("durability=local"), "\(server.output)")
+        let metrics = try await ObservedServer(server).metrics()
+        for line in ["store_local_durability 1", "lease_held 1", "servers_live 1"] {
+            #expect(metrics.contains("\nremote_pin_\(line)\n"), "\(line)")
+        }
+        #expect(await server.terminate() == 0)
     }
 
     @Test("the first server of a newer version upgrades the schema, and says so before and when it does")

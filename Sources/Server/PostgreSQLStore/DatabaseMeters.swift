@@ -54,6 +54,8 @@ struct DatabaseMeters: Sendable {
     let transaction: Metrics.Timer
     /// The standbys that each commit waits for.
     let standbys: Gauge
+    /// True (1) if a commit on one machine is enough.
+    private let localDurability: Gauge
     private let refusals: [Refusal: Counter]
 
     /// Creates the metrics.
@@ -64,6 +66,7 @@ struct DatabaseMeters: Sendable {
         self.comparisonMisses = Counter(label: "remote_pin_store_comparison_misses_total", factory: factory)
         self.transaction = Metrics.Timer(label: "remote_pin_store_transaction_seconds", factory: factory)
         self.standbys = Gauge(label: "remote_pin_store_standbys", factory: factory)
+        self.localDurability = Gauge(label: "remote_pin_store_local_durability", factory: factory)
         self.refusals = Refusal.allCases.reduce(into: [:]) { counters, reason in
             counters[reason] = Counter(
                 label: "remote_pin_store_refusals_total",
@@ -75,6 +78,8 @@ struct DatabaseMeters: Sendable {
 
     static let none = DatabaseMeters(NOOPMetricsHandler.instance)
 
+    func record(_ durability: Durability) { self.localDurability.record(durability == .local ? 1 : 0) }
+
     func count(_ error: any Error) { self.refusals[Refusal(error)]?.increment() }
 }
 
@@ -85,6 +90,7 @@ extension StoreParts {
     func metered() -> StoreParts {
         var parts = self
         parts.meters = DatabaseMeters(self.metrics)
+        parts.meters.record(self.durability)
         return parts
     }
 

@@ -144,6 +144,12 @@ package enum MetricCatalogue {
             "Standbys that each commit in PostgreSQL waits for; 0 if it waits for none."
         ),
         MetricDefinition(
+            "remote_pin_store_local_durability",
+            .gauge,
+            "1 with `cluster.durability: local`, so that the loss of one machine loses commits, otherwise 0; absent "
+                + "with an embedded store."
+        ),
+        MetricDefinition(
             "remote_pin_store_refusals_total",
             .counter,
             "Failed connections and statements, and reasons not to use the database, by reason.",
