@@ -106,18 +106,22 @@ struct SharedDatabaseProgramTests {
         #expect(try JSONValue(listed.output)["cluster"]?["servers"]?.array.count == 2, "\(listed.output)")
         let flags = try await self.admin("flags", "list", at: "b")
         #expect(try JSONValue(flags.output)["server"]?.string == "b", "\(flags.output)")
-        for command in [["sessions"], ["flags", "list"]] {
+        let record = ["wallet", "show", "\(wallet.walletID)"]
+        for command in [["sessions"], ["flags", "list"], record] {
             let run = try await ServerProcess.run(
                 "remote-pin-server",
                 ["admin"] + command + ["--socket", self.socket("a")]
             )
             #expect(run.output.contains("answered by the server a"), "\(run.output)")
             #expect(run.output.contains("on the machines of the others: b.") == (command == ["sessions"]))
+            #expect(run.output.contains(" now at a\n") == (command == record))
         }
         let shown = try await self.admin("wallet", "show", "\(wallet.walletID)", at: "a")
         #expect(try JSONValue(shown.output)["pin"]?["failures"] == .integer(1), "\(shown.output)")
+        #expect(try JSONValue(shown.output)["server"]?.string == "a", "\(shown.output)")
         let revoked = try await self.admin("revoke", "wallet", "\(wallet.walletID)", at: "b")
         #expect(revoked.exitCode == 0, "\(revoked.output)")
+        #expect(try JSONValue(revoked.output)["server"]?.string == "b", "\(revoked.output)")
         let acknowledged = try JSONValue(revoked.output)["servers"]?["acknowledged"]
         #expect(acknowledged == .array([.string("a"), .string("b")]), "\(revoked.output)")
         let revocation = Revocation(reason: .wallet, mayRegisterAnew: true)
@@ -125,6 +129,15 @@ struct SharedDatabaseProgramTests {
         #expect(VerdictSummary(try await again.instruct(pin: Self.pin)) == .refused(.revoked(revocation)))
         let backup = try await self.admin("wallet", "show", "\(wallet.walletID)", at: "a")
         #expect(try JSONValue(backup.output)["state"]?.string == "revoked")
+
+        for command in ["verify", "show"] {
+            let file = ["--file", "\(self.lab.folder)/b.audit", "--lab", self.lab.lab.path]
+            for (options, name) in [([], "the log of the server b\n"), (["--json"], "\"server\":\"b\"")] {
+                let arguments = ["admin", "audit", command] + options + file
+                let run = try await ServerProcess.run("remote-pin-server", arguments)
+                #expect(run.exitCode == 0 && run.output.contains(name), "\(run.output)")
+            }
+        }
 
         // Undone by another server than the one whose log has it.
         let solution = try await self.admin("revoke", "solution", "--yes", at: "b")
