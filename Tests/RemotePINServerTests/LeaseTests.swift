@@ -1,4 +1,5 @@
 import Administration
+import AdminProtocol
 import RemotePINServer
 import ServerTestSupport
 import Synchronization
@@ -128,6 +129,21 @@ struct LeaseTests {
             gate.open()
             #expect(try await answer == .closed)
             if namesWallets { #expect(try await unconcerned.check("135790") == other.unlockShare.asValid) }
+        }
+    }
+
+    @Test("a command that the database does not carry out is refused with that reason, not with a full disk")
+    func failover() async throws {
+        for lease in [self.lease, nil] {
+            var options = InProcessServer.Options.failing(with: .unavailable, at: .beforeCommit) { true }
+            options.lease = lease
+            try await InProcessServer.run(options) { server in
+                let wallet = try await server.wallet()
+                let failure = await server.refusal(of: RevokeWallets([wallet.walletID]))
+                #expect(failure?.kind == .unavailable)
+                #expect(failure?.message.contains("database") == (lease != nil))
+                #expect(failure?.message.contains("disk") == (lease == nil))
+            }
         }
     }
 

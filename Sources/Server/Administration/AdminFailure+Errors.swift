@@ -5,9 +5,17 @@ internal import WalletStore
 
 extension AdminFailure {
     /// Converts an error thrown by a command to one that can be shown to the operator.
-    init(_ error: any Error) {
+    ///
+    /// - Parameter sharesStore: Whether several servers share the store, which is then a database.
+    init(_ error: any Error, sharesStore: Bool) {
         switch error {
         case let failure as AdminFailure: self = failure
+        case StoreError.unavailable where sharesStore:
+            self.init(
+                .unavailable,
+                "The database took no step: it does not answer, as during a failover, or rejects the step, or this "
+                    + "server is stopping. The server's log has the reason. Repeat the command."
+            )
         case StoreError.unavailable:
             self.init(.unavailable, "The store rejected the command: its disk is full, or the server is stopping.")
         case StoreError.outcomeUnknown:

@@ -32,7 +32,7 @@ extension AdminService {
             do {
                 reply = try await call.run(in: self)
             } catch {
-                await self.enter(AdminFailure(error), entries)
+                await self.enter(AdminFailure(error, sharesStore: self.serverName != nil), entries)
                 throw error
             }
             if call.page.map({ self.pages.take($0, by: actor) }) != true {

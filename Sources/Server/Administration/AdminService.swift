@@ -64,7 +64,7 @@ package struct AdminService: Sendable {
             )
             return reply
         } catch {
-            let failure = AdminFailure(error)
+            let failure = AdminFailure(error, sharesStore: self.serverName != nil)
             self.server.log.notice(
                 "admin command refused",
                 metadata: ["command": "\(Call.name)", "by": "\(actor.rawValue)", "reason": "\(failure.message)"]
