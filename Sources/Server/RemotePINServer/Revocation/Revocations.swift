@@ -12,8 +12,11 @@ internal import WalletStore
 ///
 /// No committed end is therefore missing from the audit log, even after a crash between these steps.
 ///
-/// Invariant: the end of a wallet leaves exactly two entries, no matter what wallets and attackers request. A wrong PIN
-/// leaves no entry, and no end is recorded twice.
+/// Invariant: the end of a wallet leaves exactly two entries in this server's log, no matter what wallets and attackers
+/// request. A wrong PIN leaves no entry, and no end is recorded twice in one log.
+///
+/// Several servers that are asked for the same end at the same time each record it, since each must have the entry in
+/// its own log before it commits. A server that is asked after the commit records nothing.
 package final class Revocations: Sendable {
     package let audit: AuditLog
     let store: any WalletStore
@@ -22,7 +25,7 @@ package final class Revocations: Sendable {
     private let onEvent: @Sendable (WalletIncident) -> Void
     /// Serializes links to a recovery code with its denial, which records the linked wallets before it is committed.
     package let recoveryCodeLocks = KeyedAsyncLock<RecoveryCodeMAC>()
-    /// Serializes requests to end a wallet, so that concurrent requests record only one end.
+    /// Serializes requests to end a wallet at this server, so that concurrent requests record only one end.
     private let endLocks = KeyedAsyncLock<WalletID>()
     /// The entry numbers of wallet ends that were recorded as begun but not accepted by the store.
     private let begunEnds = Mutex<[BegunEnd: UInt64]>([:])
