@@ -1,26 +1,20 @@
-import GRDB
 import PINPolicy
+import PostgreSQLClient
 import TestSupport
 import Testing
 import Vocabulary
 
+@testable import PostgreSQLStore
 @testable import WalletStore
 
 @Suite("Epochs of a store")
 struct EpochTests {
-    private let folder: TemporaryFolder
-    private let store: SQLiteWalletStore
     private let now = TestWallet.start
 
-    init() throws {
-        self.folder = TemporaryFolder()
-        self.store = try self.folder.store()
-    }
-
     /// Opens an epoch as a restore does.
-    private func open(_ rule: EpochRule) async throws {
-        let number = try await self.store.epochs().count + 2
-        try await self.store.open([StoredEpoch(number: number, rule: rule, openedAt: self.now, mac: [1])])
+    private func open(_ rule: EpochRule, in store: any MaintenanceStore) async throws {
+        let number = try await store.epochs().count + 2
+        try await store.open([StoredEpoch(number: number, rule: rule, openedAt: self.now, mac: [1])])
     }
 
     private func state(_ wallet: TestWallet, policy: AttemptPolicy = .standard) async throws -> PINState? {
@@ -31,7 +25,7 @@ struct EpochTests {
             policy: policy,
             now: self.now
         )
-        guard case .active(_, let state, _, _) = try await self.store.beginSession(session) else { return nil }
+        guard case .active(_, let state, _, _) = try await wallet.store.beginSession(session) else { return nil }
         return state
     }
 
@@ -40,75 +34,93 @@ struct EpochTests {
         return false
     }
 
-    @Test("after a strict restore every wallet is in its last round, whether or not it ever guessed")
-    func absentRows() async throws {
-        let never = try await TestWallet(in: self.store)
-        let once = try await TestWallet(in: self.store)
-        let emptied = try await TestWallet(in: self.store)
-        _ = try await self.store.judge(once.attempt(right: false))
-        _ = try await self.store.judge(emptied.attempt(right: false))
-        _ = try await self.store.judge(emptied.attempt(right: true))
-        try await self.open(.strict)
+    @Test(
+        "after a strict restore every wallet is in its last round, whether or not it ever guessed",
+        arguments: StoreKind.allCases
+    )
+    func absentRows(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        let never = try await TestWallet(in: store)
+        let once = try await TestWallet(in: store)
+        let emptied = try await TestWallet(in: store)
+        _ = try await store.judge(once.attempt(right: false))
+        _ = try await store.judge(emptied.attempt(right: false))
+        _ = try await store.judge(emptied.attempt(right: true))
+        try await self.open(.strict, in: store)
         for wallet in [never, once, emptied] {
             #expect(try await self.state(wallet) == .open(attemptsLeft: 4, finalRound: true))
-            let report = try await self.store.report(of: wallet.id)
+            let report = try await store.report(of: wallet.id)
             #expect(report?.attempts(under: .standard)?.failures == 12)
         }
-        for listing in try await self.store.listing(after: nil, limit: 10) {
+        for listing in try await store.listing(after: nil, limit: 10) {
             #expect(listing.attempts(under: .standard)?.failures == 12)
         }
-        for _ in 0..<3 { _ = try await self.store.judge(never.attempt(right: false)) }
-        #expect(try await self.store.judge(never.attempt(right: false)) == .notValid(.wrong(.blockedPermanently)))
+        for _ in 0..<3 { _ = try await store.judge(never.attempt(right: false)) }
+        #expect(try await store.judge(never.attempt(right: false)) == .notValid(.wrong(.blockedPermanently)))
     }
 
-    @Test("a right PIN ends the charge permanently, also after a sweep")
-    func validEndsIt() async throws {
-        let wallet = try await TestWallet(in: self.store)
-        try await self.open(.strict)
-        #expect(self.isValid(try await self.store.judge(wallet.attempt(right: true))))
-        _ = try await self.store.sweep(unopenedSince: Timestamp(milliseconds: 0))
+    @Test("a right PIN ends the charge permanently, also after a sweep", arguments: StoreKind.allCases)
+    func validEndsIt(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        let wallet = try await TestWallet(in: store)
+        try await self.open(.strict, in: store)
+        #expect(self.isValid(try await store.judge(wallet.attempt(right: true))))
+        _ = try await store.sweep(unopenedSince: Timestamp(milliseconds: 0))
         #expect(try await self.state(wallet) == .open(attemptsLeft: 4, finalRound: false))
         #expect(
-            try await self.store.judge(wallet.attempt(right: false))
+            try await store.judge(wallet.attempt(right: false))
                 == .notValid(.wrong(.open(attemptsLeft: 3, finalRound: false)))
         )
-        try await self.open(.strict)
+        try await self.open(.strict, in: store)
         #expect(try await self.state(wallet) == .open(attemptsLeft: 4, finalRound: true))
     }
 
-    @Test("a restore is charged once, however often the wallet opens sessions and guesses")
-    func once() async throws {
-        let wallet = try await TestWallet(in: self.store)
-        try await self.open(.chargeOne)
+    @Test(
+        "a restore is charged once, however often the wallet opens sessions and guesses",
+        arguments: StoreKind.allCases
+    )
+    func once(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        let wallet = try await TestWallet(in: store)
+        try await self.open(.chargeOne, in: store)
         for _ in 0..<3 { #expect(try await self.state(wallet) == .open(attemptsLeft: 3, finalRound: false)) }
         #expect(
-            try await self.store.judge(wallet.attempt(right: false))
+            try await store.judge(wallet.attempt(right: false))
                 == .notValid(.wrong(.open(attemptsLeft: 2, finalRound: false)))
         )
         #expect(
-            try await self.store.judge(wallet.attempt(right: false))
+            try await store.judge(wallet.attempt(right: false))
                 == .notValid(.wrong(.open(attemptsLeft: 1, finalRound: false)))
         )
     }
 
-    @Test("a wallet that registers in an epoch is not charged for it")
-    func newWallets() async throws {
-        try await self.open(.strict)
-        let wallet = try await TestWallet(in: self.store)
+    @Test("a wallet that registers in an epoch is not charged for it", arguments: StoreKind.allCases)
+    func newWallets(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        try await self.open(.strict, in: store)
+        let wallet = try await TestWallet(in: store)
         #expect(try await self.state(wallet) == .open(attemptsLeft: 4, finalRound: false))
     }
 
-    @Test("the first judged PIN of an epoch writes the same rows whether right or wrong; the trust rule writes none")
-    func writesAlike() async throws {
+    @Test(
+        "the first judged PIN of an epoch writes the same rows whether right or wrong; the trust rule writes none",
+        arguments: StoreKind.allCases
+    )
+    func writesAlike(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
         for rule in EpochRule.allCases {
-            let (right, wrong) = (try await TestWallet(in: self.store), try await TestWallet(in: self.store))
-            try await self.open(rule)
-            let epoch = try await self.store.epochs().count + 1
-            _ = try await self.store.judge(right.attempt(right: true))
-            _ = try await self.store.judge(wrong.attempt(right: false))
-            let states = try await self.store.queue.perform { connection in
-                try [right, wrong].map { try connection.wallet($0.id)?.state }
-            }
+            let (right, wrong) = (try await TestWallet(in: store), try await TestWallet(in: store))
+            try await self.open(rule, in: store)
+            let epoch = try await store.epochs().count + 1
+            _ = try await store.judge(right.attempt(right: true))
+            _ = try await store.judge(wrong.attempt(right: false))
+            var states: [WalletState?] = []
+            for wallet in [right, wrong] { states.append(try await place.state(of: wallet.id, in: store)) }
             #expect(
                 states.map { $0?.epoch }
                     == Array(repeating: rule == .trust ? UInt32(epoch - 1) : UInt32(epoch), count: 2)
@@ -117,53 +129,66 @@ struct EpochTests {
         }
     }
 
-    @Test("a wallet of a later epoch than the store's comes from another file: none of its PINs is judged")
-    func laterEpoch() async throws {
-        let wallet = try await TestWallet(in: self.store)
-        try await self.store.queue.perform { connection in
-            guard var row = try connection.wallet(wallet.id) else { throw StoreError.corrupt }
-            row.state.epoch = 7
-            try connection.keep(row)
+    @Test(
+        "a wallet of a later epoch than the store's comes from another file: none of its PINs is judged",
+        arguments: StoreKind.allCases
+    )
+    func laterEpoch(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        let wallet = try await TestWallet(in: store)
+        if let store = store as? SQLiteWalletStore {
+            try await store.queue.perform { connection in
+                guard var row = try connection.wallet(wallet.id) else { throw StoreError.corrupt }
+                row.state.epoch = 7
+                try connection.keep(row)
+            }
+        } else {
+            // The last byte of the epoch, minus one.
+            try place.change("update wallets set record = set_byte(record, 81, 6)")
         }
-        await #expect(throws: StoreError.corrupt) { try await self.store.judge(wallet.attempt(right: true)) }
+        await #expect(throws: StoreError.corrupt) { try await store.judge(wallet.attempt(right: true)) }
     }
 
-    @Test("epochs survive a restart, and records with a gap or an unknown rule are rejected")
-    func records() async throws {
-        try await self.open(.strict)
-        try await self.open(.trust)
-        await self.store.close()
-        let again = try self.folder.store()
+    @Test(
+        "epochs survive a restart, and records with a gap or an unknown rule are rejected",
+        arguments: StoreKind.allCases,
+        ["DELETE FROM epochs WHERE number = 2", "UPDATE epochs SET rule = 'mild'"]
+    )
+    func records(kind: StoreKind, damage: String) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        try await self.open(.strict, in: store)
+        try await self.open(.trust, in: store)
+        await store.close()
+        let again = try await place.open()
         #expect(try await again.epochs().map(\.rule) == [.strict, .trust])
         await again.close()
-        for sql in ["DELETE FROM epochs WHERE number = 2", "UPDATE epochs SET rule = 'mild'"] {
-            #expect(throws: StoreError.corrupt) { try self.connect(after: sql) }
-        }
-    }
-
-    private func connect(after sql: String) throws {
-        let database = try DatabaseQueue(path: self.folder.path + "/wallets.db")
-        try database.inDatabase { db in
-            try db.execute(sql: sql)
-            _ = try StoreConnection(db, key: .test)
+        try place.change(damage)
+        switch kind {
+        case .sqlite: await #expect(throws: StoreOpenError.notAStore) { try await place.open() }
+        case .postgreSQL:
+            await #expect(throws: PostgreSQLStoreOpenError.unreachable("corrupt")) { try await place.open() }
         }
     }
 
     /// Guesses and restores in random order, compared with a model of plain numbers.
     @Test(
         "in any order of guesses and restores, no wallet has more guesses than the rules leave it",
-        arguments: [UInt64(11), 12]
+        arguments: [(StoreKind.sqlite, UInt64(11), 400), (.sqlite, 12, 400), (.postgreSQL, 13, 120)]
     )
-    func model(seed: UInt64) async throws {
+    func model(kind: StoreKind, seed: UInt64, steps: Int) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
         var random = SeededGenerator(seed: seed)
         let policy = try #require(AttemptPolicy(rounds: 3, attemptsPerRound: 3, blocks: [.zero, .zero]))
         var wallets: [(wallet: TestWallet, failures: Int, permanent: Bool)] = []
-        for _ in 0..<6 { wallets.append((try await TestWallet(in: self.store), 0, false)) }
-        for step in 0..<400 {
+        for _ in 0..<6 { wallets.append((try await TestWallet(in: store), 0, false)) }
+        for step in 0..<steps {
             switch Int.random(in: 0..<20, using: &random) {
             case 0:
                 let rule = try #require(EpochRule.allCases.randomElement(using: &random))
-                try await self.open(rule)
+                try await self.open(rule, in: store)
                 for index in wallets.indices where !wallets[index].permanent {
                     switch rule {
                     case .strict: wallets[index].failures = max(wallets[index].failures, 6)
@@ -171,11 +196,11 @@ struct EpochTests {
                     case .trust: break
                     }
                 }
-            case 1: _ = try await self.store.sweep(unopenedSince: Timestamp(milliseconds: 0))
+            case 1: _ = try await store.sweep(unopenedSince: Timestamp(milliseconds: 0))
             case let draw:
                 let index = Int.random(in: wallets.indices, using: &random)
                 let isRight = draw < 5
-                let outcome = try await self.store.judge(wallets[index].wallet.attempt(right: isRight, policy: policy))
+                let outcome = try await store.judge(wallets[index].wallet.attempt(right: isRight, policy: policy))
                 if wallets[index].permanent {
                     #expect(outcome == .notValid(.blockedPermanently), "seed \(seed), step \(step)")
                 } else if isRight {
@@ -187,10 +212,25 @@ struct EpochTests {
                 }
             }
             for (wallet, failures, permanent) in wallets {
-                let kept = try #require(try await self.store.report(of: wallet.id)).attempts(under: policy)
+                let kept = try #require(try await store.report(of: wallet.id)).attempts(under: policy)
                 #expect(kept?.failures == failures, "seed \(seed), step \(step)")
                 #expect(kept?.isBlockedPermanently == permanent, "seed \(seed), step \(step)")
             }
+        }
+    }
+}
+
+extension StorePlace {
+    /// Returns the state in a wallet's row.
+    fileprivate func state(of wallet: WalletID, in store: any WalletStore) async throws -> WalletState? {
+        switch (self, store) {
+        case (.postgreSQL(let place), _):
+            let select = "select record from wallets where id = $1"
+            return try place.connect().run(select, [.bytes(wallet.bytes)]).bytes(0, 0)
+                .flatMap { NarrowRow(decoding: $0) }?.state
+        case (_, let store as SQLiteWalletStore):
+            return try await store.queue.perform { try $0.wallet(wallet)?.state }
+        default: return nil
         }
     }
 }

@@ -9,15 +9,8 @@ import Vocabulary
 
 @Suite("Operators' changes of a store")
 struct OperatorTests {
-    private let folder: TemporaryFolder
-    private let store: SQLiteWalletStore
     private let later = TestWallet.start + .seconds(10)
     private let byOperator = Revocation(reason: .wallet, mayRegisterAnew: true)
-
-    init() throws {
-        self.folder = TemporaryFolder()
-        self.store = try self.folder.store()
-    }
 
     @Test("wallets are revoked together; one that has already ended keeps its first end", arguments: StoreKind.allCases)
     func revokeWallets(kind: StoreKind) async throws {
@@ -38,17 +31,24 @@ struct OperatorTests {
         try await #expect(store.report(of: second.id)?.revokedAt == self.later)
     }
 
-    @Test("if one wallet is unknown, none is revoked, at any position in the list", arguments: 0..<3)
-    func allOrNone(place: Int) async throws {
-        let wallets = [try await TestWallet(in: self.store), try await TestWallet(in: self.store)]
+    @Test(
+        "if one wallet is unknown, none is revoked, at any position in the list",
+        arguments: StoreKind.allCases,
+        0..<3
+    )
+    func allOrNone(kind: StoreKind, position: Int) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        let wallets = [try await TestWallet(in: store), try await TestWallet(in: store)]
         var ids = wallets.map(\.id)
         let unknown = WalletID.random()
-        ids.insert(unknown, at: place)
-        let before = try self.folder.contents()
-        try await #expect(self.store.revoke(wallets: ids, at: self.later) == .unknown([unknown]))
-        #expect(try self.folder.contents() == before, "nothing was written")
+        ids.insert(unknown, at: position)
+        let file: TemporaryFolder? = if case .sqlite(let folder) = place { folder } else { nil }
+        let before = try file?.contents()
+        try await #expect(store.revoke(wallets: ids, at: self.later) == .unknown([unknown]))
+        #expect(try file?.contents() == before, "nothing was written")
         for wallet in wallets {
-            guard case .valid(.unlockShare) = try await self.store.judge(wallet.attempt(right: true)) else {
+            guard case .valid(.unlockShare) = try await store.judge(wallet.attempt(right: true)) else {
                 Issue.record("a wallet was revoked")
                 continue
             }
@@ -60,22 +60,24 @@ struct OperatorTests {
         arguments: 0..<2
     )
     func sharesAreGone(kind: Int) async throws {
+        let folder = TemporaryFolder()
+        let store = try folder.store()
         let marker = TestWallet.bytes(16)
         let share = [[UInt8]](repeating: marker, count: 5).flatMap(\.self)
         let mac = TestWallet.bytes(32)
         var ids: [WalletID] = []
         for _ in 0..<60 {
-            let wallet = try await TestWallet(in: self.store, unlockShare: share, presenceShare: share)
-            _ = try await self.store.judge(wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
+            let wallet = try await TestWallet(in: store, unlockShare: share, presenceShare: share)
+            _ = try await store.judge(wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
             ids.append(wallet.id)
         }
-        #expect(try self.folder.contents().range(of: Data(marker)) != nil, "the marker is in the file")
+        #expect(try folder.contents().range(of: Data(marker)) != nil, "the marker is in the file")
         if kind == 0 {
-            try await #expect(self.store.revoke(wallets: ids, at: self.later) == .revoked(now: 60, before: 0))
+            try await #expect(store.revoke(wallets: ids, at: self.later) == .revoked(now: 60, before: 0))
         } else {
-            try await #expect(self.store.revoke(recoveryCode: TestWallet.mac(mac), at: self.later).ended == 60)
+            try await #expect(store.revoke(recoveryCode: TestWallet.mac(mac), at: self.later).ended == 60)
         }
-        #expect(try self.folder.contents().range(of: Data(marker)) == nil)
+        #expect(try folder.contents().range(of: Data(marker)) == nil)
     }
 
     @Test(
@@ -185,14 +187,16 @@ struct OperatorTests {
         try await store.keepLastSessions([:])
     }
 
-    @Test("the last sessions of more wallets than one step takes are all recorded")
-    func manyLastSessions() async throws {
+    @Test("the last sessions of more wallets than one step takes are all recorded", arguments: StoreKind.allCases)
+    func manyLastSessions(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
         var sessions: [WalletID: Timestamp] = [.random(): self.later]
         for second in 0..<501 {
-            sessions[try await TestWallet(in: self.store, opened: false).id] = self.later + .seconds(second)
+            sessions[try await TestWallet(in: store, opened: false).id] = self.later + .seconds(second)
         }
-        try await self.store.keepLastSessions(sessions)
-        let kept = try await self.store.listing(after: nil, limit: 1000)
+        try await store.keepLastSessions(sessions)
+        let kept = try await store.listing(after: nil, limit: 1000)
         #expect(kept.count == 501)
         for wallet in kept { #expect(wallet.lastSession == sessions[wallet.walletID]) }
     }

@@ -5,14 +5,6 @@ import WalletStore
 
 @Suite("Registrations and first sessions")
 struct RegistrationTests {
-    private let folder: TemporaryFolder
-    private let store: SQLiteWalletStore
-
-    init() throws {
-        self.folder = TemporaryFolder()
-        self.store = try self.folder.store()
-    }
-
     @Test(
         "a registration repeated before the first session replaces the earlier one: one wallet, one PIN",
         arguments: StoreKind.allCases
@@ -70,7 +62,6 @@ struct RegistrationTests {
             registration.walletID = .random()
             let expected: RegisterOutcome = mayRegisterAnew ? .registered : .hardwareKeyBarred
             try await #expect(store.register(registration) == expected)
-            guard let store = store as? SQLiteWalletStore else { continue }
             _ = try await store.purge([wallet.id], endedBefore: TestWallet.start + .seconds(1))
             registration.walletID = .random()
             try await #expect(store.register(registration) == expected)
@@ -97,9 +88,11 @@ struct RegistrationTests {
         try await #expect(wallet.session(counter: 3) == .counterNotIncreased)
     }
 
-    @Test("one counter in many parallel sessions opens exactly one")
-    func racingCounters() async throws {
-        let wallet = try await TestWallet(in: self.store, assertionCounter: 1, opened: false)
+    @Test("one counter in many parallel sessions opens exactly one", arguments: StoreKind.allCases)
+    func racingCounters(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        let wallet = try await TestWallet(in: store, assertionCounter: 1, opened: false)
         let opened = try await withThrowingTaskGroup(of: Bool.self) { group in
             for _ in 0..<100 {
                 group.addTask { try await wallet.session(counter: 7) != .counterNotIncreased }
@@ -183,9 +176,11 @@ struct RegistrationTests {
         try await #expect(store.judge(wallet.attempt(right: false)) == .notValid(verdict))
     }
 
-    @Test("a sweep of more rows than one step takes removes them all")
-    func largeSweep() async throws {
-        for _ in 0..<1201 { _ = try await TestWallet(in: self.store, opened: false) }
-        try await #expect(self.store.sweep(unopenedSince: TestWallet.start + .milliseconds(1)) == 1201)
+    @Test("a sweep of more rows than one step takes removes them all", arguments: StoreKind.allCases)
+    func largeSweep(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        for _ in 0..<1201 { _ = try await TestWallet(in: store, opened: false) }
+        try await #expect(store.sweep(unopenedSince: TestWallet.start + .milliseconds(1)) == 1201)
     }
 }

@@ -4,88 +4,107 @@ import TestSupport
 import Testing
 import Vocabulary
 
+@testable import PostgreSQLStore
 @testable import WalletStore
 
 @Suite("Ends of wallets")
 struct RevocationTests {
-    private let folder: TemporaryFolder
-    private let store: SQLiteWalletStore
     private let later = TestWallet.start + .seconds(10)
 
-    init() throws {
-        self.folder = TemporaryFolder()
-        self.store = try self.folder.store()
-    }
-
-    @Test("a deletion code revokes once and gives the same answer when repeated; another code is not recognized")
-    func byCode() async throws {
+    @Test(
+        "a deletion code revokes once and gives the same answer when repeated; another code is not recognized",
+        arguments: StoreKind.allCases
+    )
+    func byCode(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
         let digest = try TestWallet.digest()
-        let wallet = try await TestWallet(in: self.store, deletionDigest: digest)
+        let wallet = try await TestWallet(in: store, deletionDigest: digest)
         let done = CodeRevocationOutcome.revoked(wallet.id, at: TestWallet.start)
-        try await #expect(self.store.revoke(byDeletionCode: digest, at: TestWallet.start) == done)
-        try await #expect(self.store.revoke(byDeletionCode: digest, at: self.later) == done)
-        try await #expect(self.store.revoke(byDeletionCode: TestWallet.digest(), at: self.later) == .notRecognised)
+        try await #expect(store.revoke(byDeletionCode: digest, at: TestWallet.start) == done)
+        try await #expect(store.revoke(byDeletionCode: digest, at: self.later) == done)
+        try await #expect(store.revoke(byDeletionCode: TestWallet.digest(), at: self.later) == .notRecognised)
         let revocation = Revocation(reason: .user, mayRegisterAnew: true)
-        try await #expect(self.store.judge(wallet.attempt(right: true)) == .revoked(revocation))
+        try await #expect(store.judge(wallet.attempt(right: true)) == .revoked(revocation))
         try await #expect(wallet.session() == .revoked(revocation))
     }
 
-    @Test("a wallet revoked before its first session is not swept: its code stays recognized and its token stays used")
-    func revokedUnopened() async throws {
+    @Test(
+        "a wallet revoked before its first session is not swept: its code stays recognized and its token stays used",
+        arguments: StoreKind.allCases
+    )
+    func revokedUnopened(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
         let digest = try TestWallet.digest()
-        let wallet = try await TestWallet(in: self.store, deletionDigest: digest, opened: false)
+        let wallet = try await TestWallet(in: store, deletionDigest: digest, opened: false)
         let done = CodeRevocationOutcome.revoked(wallet.id, at: TestWallet.start)
-        try await #expect(self.store.revoke(byDeletionCode: digest, at: TestWallet.start) == done)
-        try await #expect(self.store.sweep(unopenedSince: self.later) == 0)
-        try await #expect(self.store.revoke(byDeletionCode: digest, at: self.later) == done)
-        try await #expect(self.store.register(wallet.registration()) == .tokenUsed)
+        try await #expect(store.revoke(byDeletionCode: digest, at: TestWallet.start) == done)
+        try await #expect(store.sweep(unopenedSince: self.later) == 0)
+        try await #expect(store.revoke(byDeletionCode: digest, at: self.later) == done)
+        try await #expect(store.register(wallet.registration()) == .tokenUsed)
     }
 
-    @Test("a wipe ends a wallet like a revocation by its user, and changes no earlier end")
-    func wipe() async throws {
+    @Test(
+        "a wipe ends a wallet like a revocation by its user, and changes no earlier end",
+        arguments: StoreKind.allCases
+    )
+    func wipe(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
         let mac = TestWallet.bytes(32)
-        let wallet = try await TestWallet(in: self.store)
-        _ = try await self.store.judge(wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
-        try await #expect(self.store.revoke(recoveryCode: TestWallet.mac(mac), at: self.later).ended == 1)
-        try await self.store.recordWipe(of: wallet.id, at: self.later)
+        let wallet = try await TestWallet(in: store)
+        _ = try await store.judge(wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
+        try await #expect(store.revoke(recoveryCode: TestWallet.mac(mac), at: self.later).ended == 1)
+        try await store.recordWipe(of: wallet.id, at: self.later)
         try await #expect(wallet.session() == .revoked(Revocation(reason: .recoveryCode, mayRegisterAnew: false)))
-        try await self.store.recordWipe(of: .random(), at: self.later)
+        try await store.recordWipe(of: .random(), at: self.later)
     }
 
-    @Test("the first recovery code stays linked; linking it again reports that it is linked already")
-    func links() async throws {
-        let wallet = try await TestWallet(in: self.store)
+    @Test(
+        "the first recovery code stays linked; linking it again reports that it is linked already",
+        arguments: StoreKind.allCases
+    )
+    func links(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        let wallet = try await TestWallet(in: store)
         let mac = TestWallet.bytes(32)
         for _ in 0..<2 {
             try await #expect(
-                self.store.judge(wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
+                store.judge(wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
                     == .valid(.recoveryCodeLinked)
             )
         }
         try await #expect(
-            self.store.judge(wallet.attempt(right: true, effect: .linkRecoveryCode(mac: TestWallet.bytes(32))))
+            store.judge(wallet.attempt(right: true, effect: .linkRecoveryCode(mac: TestWallet.bytes(32))))
                 == .valid(.linkedToAnother)
         )
     }
 
-    @Test("a recovery code on the deny list ends its linked wallets, and no wallet can link it")
-    func denied() async throws {
+    @Test(
+        "a recovery code on the deny list ends its linked wallets, and no wallet can link it",
+        arguments: StoreKind.allCases
+    )
+    func denied(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
         let mac = TestWallet.bytes(32)
-        let linked = try await TestWallet(in: self.store)
-        let later = try await TestWallet(in: self.store)
-        let other = try await TestWallet(in: self.store)
-        _ = try await self.store.judge(linked.attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
-        try await #expect(self.store.revoke(recoveryCode: TestWallet.mac(mac), at: self.later).ended == 1)
+        let linked = try await TestWallet(in: store)
+        let later = try await TestWallet(in: store)
+        let other = try await TestWallet(in: store)
+        _ = try await store.judge(linked.attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
+        try await #expect(store.revoke(recoveryCode: TestWallet.mac(mac), at: self.later).ended == 1)
         let end = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
-        try await #expect(self.store.judge(linked.attempt(right: true)) == .revoked(end))
+        try await #expect(store.judge(linked.attempt(right: true)) == .revoked(end))
         let link = Attempt.Effect.linkRecoveryCode(mac: mac)
         try await #expect(
-            self.store.judge(later.attempt(right: false, effect: link))
+            store.judge(later.attempt(right: false, effect: link))
                 == .notValid(.wrong(.open(attemptsLeft: 3, finalRound: false)))
         )
-        try await #expect(self.store.judge(later.attempt(right: true, effect: link)) == .valid(.codeDenied))
-        try await #expect(self.store.wallets(linkedTo: TestWallet.mac(mac)) == [linked.id])
-        try await #expect(self.store.end([later.id], as: end, at: self.later).ended == 1)
+        try await #expect(store.judge(later.attempt(right: true, effect: link)) == .valid(.codeDenied))
+        try await #expect(store.wallets(linkedTo: TestWallet.mac(mac)) == [linked.id])
+        try await #expect(store.end([later.id], as: end, at: self.later).ended == 1)
         try await #expect(later.session() == .revoked(end))
         guard case .active = try await other.session() else {
             Issue.record("a wallet without a link ended")
@@ -93,45 +112,63 @@ struct RevocationTests {
         }
     }
 
-    /// More wallets than two steps of a search examine.
-    private func fill() async throws {
-        try await withThrowingDiscardingTaskGroup { group in
-            for _ in 0..<(2 * SQLiteWalletStore.searchedAtOnce + 10) {
-                group.addTask { _ = try await TestWallet(in: self.store, opened: false) }
+    /// Adds more wallets than two steps of a search examine.
+    private func fill(_ place: StorePlace, _ store: any WalletStore) async throws {
+        switch place {
+        case .sqlite:
+            try await withThrowingDiscardingTaskGroup { group in
+                for _ in 0..<(2 * SQLiteWalletStore.searchedAtOnce + 10) {
+                    group.addTask { _ = try await TestWallet(in: store, opened: false) }
+                }
             }
+        case .postgreSQL:
+            // Wide rows alone, since registrations would take a minute.
+            try place.change(
+                """
+                insert into wallet_values (id, version, pin_key_id, identity, unlock_share, presence_share,
+                    deletion_code, recovery_mac, hardware_key, registered_at, attested)
+                select int4send(number), 0, '', '', '', '', '', '', '', 0, '{}'
+                from generate_series(1, \(2 * PostgreSQLWalletStore.searchedAtOnce + 10)) number
+                """
+            )
         }
     }
 
-    @Test("a search finds a recovery code's wallets in any row")
-    func search() async throws {
+    @Test("a search finds a recovery code's wallets in any row", arguments: StoreKind.allCases)
+    func search(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
         let mac = TestWallet.bytes(32)
         var linked: [WalletID] = []
         for isLast in [false, true] {
-            let wallet = try await TestWallet(in: self.store)
-            _ = try await self.store.judge(wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
+            let wallet = try await TestWallet(in: store)
+            _ = try await store.judge(wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
             linked.append(wallet.id)
-            if !isLast { try await self.fill() }
+            if !isLast { try await self.fill(place, store) }
         }
-        try await #expect(self.store.wallets(linkedTo: TestWallet.mac(mac)) == linked)
-        let outcome = try await self.store.revoke(recoveryCode: TestWallet.mac(mac), at: self.later)
+        try await #expect(store.wallets(linkedTo: TestWallet.mac(mac)) == linked)
+        let outcome = try await store.revoke(recoveryCode: TestWallet.mac(mac), at: self.later)
         #expect(outcome.linked == Set(linked) && outcome.ended == 2)
     }
 
     @Test(
         "a link and a denial at the same time, in either order: the wallet ends, or the link is refused",
-        arguments: [false, true]
+        arguments: StoreKind.allCases,
+        [false, true]
     )
-    func racingDenial(amongMany: Bool) async throws {
+    func racingDenial(kind: StoreKind, amongMany: Bool) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
         var wallets: [TestWallet] = []
-        for _ in 0..<50 { wallets.append(try await TestWallet(in: self.store)) }
+        for _ in 0..<50 { wallets.append(try await TestWallet(in: store)) }
         // A search of several steps, the first of which examines them.
-        if amongMany { try await self.fill() }
+        if amongMany { try await self.fill(place, store) }
         for (round, wallet) in wallets.enumerated() {
             let mac = TestWallet.bytes(32)
             let link = try wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac))
-            async let denied = self.store.revoke(recoveryCode: TestWallet.mac(mac), at: self.later)
-            for _ in 0..<(round % 8) { _ = try await self.store.operatorValues() }
-            async let linked = self.store.judge(link)
+            async let denied = store.revoke(recoveryCode: TestWallet.mac(mac), at: self.later)
+            for _ in 0..<(round % 8) { _ = try await store.operatorValues() }
+            async let linked = store.judge(link)
             let (outcome, ending) = try await (linked, denied)
             let end = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
             #expect(outcome == (ending.ended == 1 ? .valid(.recoveryCodeLinked) : .valid(.codeDenied)))
@@ -139,19 +176,24 @@ struct RevocationTests {
         }
     }
 
-    @Test("while the solution is revoked, nothing is released or registered; after its restoration all is as before")
-    func solution() async throws {
-        let wallet = try await TestWallet(in: self.store)
-        let early = try await TestWallet(in: self.store, opened: false)
-        try await #expect(self.store.setSolutionRevoked(true))
-        try await #expect(self.store.isSolutionRevoked())
+    @Test(
+        "while the solution is revoked, nothing is released or registered; after its restoration all is as before",
+        arguments: StoreKind.allCases
+    )
+    func solution(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        let wallet = try await TestWallet(in: store)
+        let early = try await TestWallet(in: store, opened: false)
+        try await #expect(store.setSolutionRevoked(true))
+        try await #expect(store.isSolutionRevoked())
         let revoked = Revocation(reason: .solution, mayRegisterAnew: false)
-        try await #expect(self.store.judge(wallet.attempt(right: true)) == .revoked(revoked))
+        try await #expect(store.judge(wallet.attempt(right: true)) == .revoked(revoked))
         try await #expect(wallet.session() == .revoked(revoked))
-        try await #expect(self.store.register(early.registration()) == .solutionRevoked)
-        try await #expect(self.store.setSolutionRevoked(false))
-        try await #expect(self.store.isSolutionRevoked() == false)
-        guard case .valid(.unlockShare) = try await self.store.judge(wallet.attempt(right: true)) else {
+        try await #expect(store.register(early.registration()) == .solutionRevoked)
+        try await #expect(store.setSolutionRevoked(false))
+        try await #expect(store.isSolutionRevoked() == false)
+        guard case .valid(.unlockShare) = try await store.judge(wallet.attempt(right: true)) else {
             Issue.record("not as before")
             return
         }
@@ -193,22 +235,26 @@ struct RevocationTests {
 
     @Test("repeated ends of an ended wallet never make a caller wait for the log")
     func endedBefore() async throws {
-        let (wallet, other) = (try await TestWallet(in: self.store), try await TestWallet(in: self.store))
-        func log() throws -> Int { try DurableFile.read(self.folder.file("wallets.db-wal"), atMost: 1 << 24).count }
-        try await self.store.recordWipe(of: wallet.id, at: self.later)
+        let folder = TemporaryFolder()
+        let store = try folder.store()
+        let (wallet, other) = (try await TestWallet(in: store), try await TestWallet(in: store))
+        func log() throws -> Int { try DurableFile.read(folder.file("wallets.db-wal"), atMost: 1 << 24).count }
+        try await store.recordWipe(of: wallet.id, at: self.later)
         #expect(try log() == 0)
-        _ = try await self.store.judge(other.attempt(right: false))
+        _ = try await store.judge(other.attempt(right: false))
         let before = try log()
         #expect(before > 0)
-        try await self.store.recordWipe(of: wallet.id, at: self.later)
-        _ = try await self.store.revoke(wallets: [wallet.id], at: self.later)
+        try await store.recordWipe(of: wallet.id, at: self.later)
+        _ = try await store.revoke(wallets: [wallet.id], at: self.later)
         #expect(try log() >= before)
-        _ = try await self.store.revoke(wallets: [wallet.id, other.id], at: self.later)
+        _ = try await store.revoke(wallets: [wallet.id, other.id], at: self.later)
         #expect(try log() == 0)
     }
 
     @Test("after a revocation has returned, neither the database nor its log contains the shares any more")
     func sharesAreGone() async throws {
+        let folder = TemporaryFolder()
+        let store = try folder.store()
         let marker = TestWallet.bytes(16)
         let share = [[UInt8]](repeating: marker, count: 5).flatMap(\.self)
         let mac = TestWallet.bytes(32)
@@ -216,7 +262,7 @@ struct RevocationTests {
         for index in 0..<300 {
             let digest = try TestWallet.digest()
             let wallet = try await TestWallet(
-                in: self.store,
+                in: store,
                 deletionDigest: digest,
                 unlockShare: share,
                 presenceShare: share,
@@ -224,17 +270,17 @@ struct RevocationTests {
             )
             // Some are registered twice, some judged, some linked, so that rows move.
             if index.isMultiple(of: 3) {
-                _ = try await self.store.register(
+                _ = try await store.register(
                     wallet.registration(deletionDigest: digest, unlockShare: share, presenceShare: share + [0])
                 )
             }
             try await wallet.session()
             let effect: Attempt.Effect = index.isMultiple(of: 2) ? .releaseShare : .linkRecoveryCode(mac: mac)
-            _ = try await self.store.judge(wallet.attempt(right: true, effect: effect))
+            _ = try await store.judge(wallet.attempt(right: true, effect: effect))
             digests.append(digest)
         }
-        #expect(try self.folder.contents().range(of: Data(marker)) != nil, "the marker is in the file")
-        for digest in digests { _ = try await self.store.revoke(byDeletionCode: digest, at: self.later) }
-        #expect(try self.folder.contents().range(of: Data(marker)) == nil)
+        #expect(try folder.contents().range(of: Data(marker)) != nil, "the marker is in the file")
+        for digest in digests { _ = try await store.revoke(byDeletionCode: digest, at: self.later) }
+        #expect(try folder.contents().range(of: Data(marker)) == nil)
     }
 }

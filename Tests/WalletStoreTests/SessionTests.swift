@@ -12,19 +12,13 @@ private let nothing: @Sendable () -> Void = {}
 /// A session uses the row that was read for its proof, so these tests change the wallet in between.
 @Suite("Sessions and the reads that precede them")
 struct SessionTests {
-    private let folder: TemporaryFolder
-    private let store: SQLiteWalletStore
-
-    init() throws {
-        self.folder = TemporaryFolder()
-        self.store = try self.folder.store()
-    }
-
     @Test("a session needs one read of the store, which serves one session")
     func oneRead() async throws {
-        let wallet = try await TestWallet(in: self.store)
-        _ = try await self.store.identity(of: wallet.id)
-        await self.store.close()
+        let folder = TemporaryFolder()
+        let store = try folder.store()
+        let wallet = try await TestWallet(in: store)
+        _ = try await store.identity(of: wallet.id)
+        await store.close()
         guard case .active(wallet.keyID, .open(4, false), .some, nil) = try await wallet.session() else {
             Issue.record("not active")
             return
@@ -32,64 +26,81 @@ struct SessionTests {
         await #expect(throws: StoreError.unavailable) { try await wallet.session() }
     }
 
-    @Test("a first session and an assertion's counter are stored, also after a read")
-    func stored() async throws {
-        let first = try await TestWallet(in: self.store, opened: false)
-        _ = try await self.store.identity(of: first.id)
+    @Test("a first session and an assertion's counter are stored, also after a read", arguments: StoreKind.allCases)
+    func stored(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        let first = try await TestWallet(in: store, opened: false)
+        _ = try await store.identity(of: first.id)
         try await first.session()
-        try await #expect(self.store.identity(of: first.id)?.mayRegisterAgain == false)
+        try await #expect(store.identity(of: first.id)?.mayRegisterAgain == false)
 
-        let apple = try await TestWallet(in: self.store, assertionCounter: 0)
+        let apple = try await TestWallet(in: store, assertionCounter: 0)
         for _ in 0..<2 {
-            _ = try await self.store.identity(of: apple.id)
+            _ = try await store.identity(of: apple.id)
             _ = try await apple.session(counter: 2)
         }
-        _ = try await self.store.identity(of: apple.id)
+        _ = try await store.identity(of: apple.id)
         try await #expect(apple.session(counter: 2) == .counterNotIncreased)
     }
 
-    @Test("a session after a revocation is refused, also if the wallet was read before it")
-    func revoked() async throws {
+    @Test(
+        "a session after a revocation is refused, also if the wallet was read before it",
+        arguments: StoreKind.allCases
+    )
+    func revoked(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
         let revocation = Revocation(reason: .wallet, mayRegisterAnew: true)
-        let wallet = try await TestWallet(in: self.store)
-        _ = try await self.store.identity(of: wallet.id)
-        _ = try await self.store.revoke(wallets: [wallet.id], at: TestWallet.start)
+        let wallet = try await TestWallet(in: store)
+        _ = try await store.identity(of: wallet.id)
+        _ = try await store.revoke(wallets: [wallet.id], at: TestWallet.start)
         try await #expect(wallet.session() == .revoked(revocation))
 
-        let purged = try await TestWallet(in: self.store)
-        _ = try await self.store.revoke(wallets: [purged.id], at: TestWallet.start)
-        _ = try await self.store.identity(of: purged.id)
-        _ = try await self.store.purge([purged.id], endedBefore: TestWallet.start + .seconds(1))
+        let purged = try await TestWallet(in: store)
+        _ = try await store.revoke(wallets: [purged.id], at: TestWallet.start)
+        _ = try await store.identity(of: purged.id)
+        _ = try await store.purge([purged.id], endedBefore: TestWallet.start + .seconds(1))
         try await #expect(purged.session() == .identityChanged)
     }
 
-    @Test("a session after the revocation of the solution is refused, and works again after it is lifted")
-    func solutionRevoked() async throws {
-        let wallet = try await TestWallet(in: self.store)
-        _ = try await self.store.identity(of: wallet.id)
-        _ = try await self.store.setSolutionRevoked(true)
+    @Test(
+        "a session after the revocation of the solution is refused, and works again after it is lifted",
+        arguments: StoreKind.allCases
+    )
+    func solutionRevoked(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        let wallet = try await TestWallet(in: store)
+        _ = try await store.identity(of: wallet.id)
+        _ = try await store.setSolutionRevoked(true)
         try await #expect(wallet.session() == .revoked(Revocation(reason: .solution, mayRegisterAnew: false)))
-        _ = try await self.store.identity(of: wallet.id)
-        _ = try await self.store.setSolutionRevoked(false)
+        _ = try await store.identity(of: wallet.id)
+        _ = try await store.setSolutionRevoked(false)
         guard case .active = try await wallet.session() else {
             Issue.record("not active")
             return
         }
     }
 
-    @Test("a session after wrong PINs or a change of the PIN reports them, also if the wallet was read before")
-    func judgedInBetween() async throws {
-        var wallet = try await TestWallet(in: self.store)
-        _ = try await self.store.identity(of: wallet.id)
-        _ = try await self.store.judge(wallet.attempt(right: false))
+    @Test(
+        "a session after wrong PINs or a change of the PIN reports them, also if the wallet was read before",
+        arguments: StoreKind.allCases
+    )
+    func judgedInBetween(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        var wallet = try await TestWallet(in: store)
+        _ = try await store.identity(of: wallet.id)
+        _ = try await store.judge(wallet.attempt(right: false))
         guard case .active(_, .open(3, false), _, _) = try await wallet.session() else {
             Issue.record("the wrong PIN is missing")
             return
         }
-        _ = try await self.store.identity(of: wallet.id)
+        _ = try await store.identity(of: wallet.id)
         let (identity, keyID) = (TestWallet.bytes(300), PINKeyID.random())
         let change = Attempt.Effect.replacePINKey(identity: identity, newKeyID: keyID)
-        _ = try await self.store.judge(wallet.attempt(right: true, effect: change))
+        _ = try await store.judge(wallet.attempt(right: true, effect: change))
         try await #expect(wallet.session() == .identityChanged)
         (wallet.identity, wallet.keyID) = (identity, keyID)
         guard case .active(keyID, _, _, _) = try await wallet.session() else {

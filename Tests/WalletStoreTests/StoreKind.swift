@@ -1,3 +1,5 @@
+import GRDB
+import PostgreSQLClient
 import PostgreSQLStore
 import TestSupport
 import WalletStore
@@ -25,6 +27,33 @@ enum StorePlace: Sendable {
         switch self {
         case .sqlite(let folder): try folder.store()
         case .postgreSQL(let place): try await place.open()
+        }
+    }
+
+    /// Runs a statement on the database directly.
+    ///
+    /// A store in a file must be closed.
+    func change(_ sql: String) throws {
+        switch self {
+        case .sqlite(let folder):
+            let database = try DatabaseQueue(path: folder.file("wallets.db"))
+            try database.writeWithoutTransaction { try $0.execute(sql: sql) }
+            try database.close()
+        case .postgreSQL(let place): try place.connect().run(sql)
+        }
+    }
+
+    /// Returns the number of rows in a table.
+    ///
+    /// A store in a file must be closed.
+    func count(_ table: String) throws -> Int64? {
+        let sql = "SELECT count(*) FROM \(table)"
+        switch self {
+        case .sqlite(let folder):
+            let database = try DatabaseQueue(path: folder.file("wallets.db"))
+            defer { try? database.close() }
+            return try database.read { try Int64.fetchOne($0, sql: sql) }
+        case .postgreSQL(let place): return try place.connect().run(sql).number(0, 0)
         }
     }
 }
