@@ -61,6 +61,8 @@ package struct GatedStore: WalletStore {
     private let judging: @Sendable (WalletID, _ isDone: Bool) throws(StoreError) -> Void
     /// Called before last sessions are written; an error that it throws fails the step.
     private let keeping: @Sendable () throws(StoreError) -> Void
+    /// Called when a step that a wallet waits for is committed; an error that it throws replaces the outcome.
+    private let committed: @Sendable () throws(StoreError) -> Void
 
     /// A moment in a step that ends wallets.
     package enum Moment {
@@ -77,13 +79,15 @@ package struct GatedStore: WalletStore {
         judging: @escaping @Sendable (WalletID, _ isDone: Bool) throws(StoreError) -> Void = {
             (_: WalletID, _: Bool) throws(StoreError) in
         },
-        keeping: @escaping @Sendable () throws(StoreError) -> Void = { () throws(StoreError) in }
+        keeping: @escaping @Sendable () throws(StoreError) -> Void = { () throws(StoreError) in },
+        committed: @escaping @Sendable () throws(StoreError) -> Void = { () throws(StoreError) in }
     ) {
         self.store = store
         self.gate = gate
         self.watch = watch
         self.judging = judging
         self.keeping = keeping
+        self.committed = committed
     }
 
     private func watched<Result>(
@@ -91,6 +95,7 @@ package struct GatedStore: WalletStore {
     ) async throws(StoreError) -> Result {
         try await self.watch(.beforeCommit)
         let result = try await step()
+        try self.committed()
         try await self.watch(.afterCommit)
         return result
     }
@@ -106,6 +111,7 @@ package struct GatedStore: WalletStore {
             try self.judging(attempt.walletID, true)
             throw error
         }
+        try self.committed()
         await self.gate.pass()
         try self.judging(attempt.walletID, true)
         return outcome
@@ -113,18 +119,22 @@ package struct GatedStore: WalletStore {
 
     package func beginSession(_ session: NewSession) async throws(StoreError) -> SessionOutcome {
         let outcome = try await self.store.beginSession(session)
+        try self.committed()
         await self.gate.pass()
         return outcome
     }
 
     package func confirm(_ confirmation: ShareConfirmation) async throws(StoreError) -> ShareConfirmationOutcome {
         let outcome = try await self.store.confirm(confirmation)
+        try self.committed()
         await self.gate.pass()
         return outcome
     }
 
     package func register(_ registration: NewRegistration) async throws(StoreError) -> RegisterOutcome {
-        try await self.store.register(registration)
+        let outcome = try await self.store.register(registration)
+        try self.committed()
+        return outcome
     }
 
     package func identity(of wallet: WalletID) async throws(StoreError) -> StoredIdentity? {

@@ -37,18 +37,10 @@ struct CommitTests {
         arguments: Fault.allCases
     )
     func unconfirmed(fault: Fault) async throws {
-        let limit: Duration = fault == .late ? .seconds(5) : PostgreSQLCluster.longest
-        let store = try await PostgreSQLWalletStore.open(self.place.parts(.replicated, limit: limit, as: "waiting"))
+        let store = try await self.waitingStore(until: fault)
         let attempt = try self.wallet.attempt(right: false)
         let answer = Task { try await store.judge(attempt) }
-        switch fault {
-        case .cancelled: try await self.onWaitingProcess("pg_cancel_backend")
-        case .terminated: try await self.onWaitingProcess("pg_terminate_backend")
-        case .late: break
-        }
-        await #expect(throws: StoreError.outcomeUnknown) { try await answer.value }
-        // It would wait, with the row locked, until a standby comes.
-        if fault == .late { try await self.onWaitingProcess("pg_terminate_backend") }
+        try await self.expectUnknown(answer, after: fault)
 
         let local = try await self.localStore()
         let threeLeft = AttemptOutcome.notValid(.wrong(.open(attemptsLeft: 3, finalRound: false)))
@@ -68,13 +60,15 @@ struct CommitTests {
         }
     }
 
-    @Test("a change in a transaction whose commit is not confirmed is reported as unknown")
-    func transaction() async throws {
-        let store = try await PostgreSQLWalletStore.open(self.place.parts(.replicated, as: "waiting"))
+    @Test(
+        "a change in a transaction whose commit is not confirmed is reported as unknown",
+        arguments: Fault.allCases
+    )
+    func transaction(fault: Fault) async throws {
+        let store = try await self.waitingStore(until: fault)
         let id = self.wallet.id
         let done = Task { try await store.recordWipe(of: id, at: TestWallet.start) }
-        try await self.onWaitingProcess("pg_cancel_backend")
-        await #expect(throws: StoreError.outcomeUnknown) { try await done.value }
+        try await self.expectUnknown(done, after: fault)
         try await #expect(self.localStore().report(of: self.wallet.id)?.revocation == .byUser)
         await store.close()
     }
@@ -105,6 +99,24 @@ struct CommitTests {
         try connection.run("select pg_reload_conf()")
         await #expect(throws: StoreError.outcomeUnknown) { try await answer.value }
         await store.close()
+    }
+
+    /// Opens a store whose commits wait for a standby.
+    private func waitingStore(until fault: Fault) async throws -> PostgreSQLWalletStore {
+        let limit: Duration = fault == .late ? .seconds(5) : PostgreSQLCluster.longest
+        return try await .open(self.place.parts(.replicated, limit: limit, as: "waiting"))
+    }
+
+    /// Makes a commit fail that waits, and expects its step to report that.
+    private func expectUnknown(_ step: Task<some Sendable, any Error>, after fault: Fault) async throws {
+        switch fault {
+        case .cancelled: try await self.onWaitingProcess("pg_cancel_backend")
+        case .terminated: try await self.onWaitingProcess("pg_terminate_backend")
+        case .late: break
+        }
+        await #expect(throws: StoreError.outcomeUnknown) { _ = try await step.value }
+        // It would wait, with the row locked, until a standby comes.
+        if fault == .late { try await self.onWaitingProcess("pg_terminate_backend") }
     }
 
     /// Calls a function of the database with the process that waits for a standby, as soon as it does.
