@@ -30,15 +30,17 @@ extension InProcessServer {
     }
 
     /// Creates the maintenance of a restarted server.
-    package func makeMaintenance() -> Maintenance {
+    package func makeMaintenance(lease: (any ServerLease)? = nil) -> Maintenance {
         let log = self.log.handler
         return Maintenance(
             Maintenance.Parts(
                 store: self.store,
+                lease: lease,
                 vault: self.vault,
                 clock: self.clock,
                 audit: self.audit,
                 epoch: 1,
+                purgeAfter: .seconds(365 * 86_400),
                 tokenLifetime: .seconds(300),
                 log: Logger(label: "test") { _ in log }
             )

@@ -54,4 +54,26 @@ struct SharedMaintenanceTests {
             #expect(server.vault.versions == [1])
         }
     }
+
+    @Test("a server without the maintenance purges nothing, reseals nothing and makes no next shares")
+    func dueWork() async throws {
+        self.lease.set(hasMaintenance: false)
+        try await InProcessServer.run(self.options) { server in
+            let (ended, kept) = (try await server.wallet(), try await server.wallet())
+            try await server.give(RevokeWallets([ended.walletID]))
+            server.clock.advance(by: .seconds(366 * 86_400))
+            _ = try server.vault.addVersion(activating: true)
+            try await server.store.beginShareRefresh(at: server.clock.now())
+            let maintenance = server.makeMaintenance(lease: self.lease)
+            for hasMaintenance in [false, true] {
+                self.lease.set(hasMaintenance: hasMaintenance)
+                await maintenance.runDueWork()
+                await maintenance.runDueReseal()
+                try await #expect((server.store.report(of: ended.walletID) == nil) == hasMaintenance)
+                let identity = try await server.store.identity(of: kept.walletID).orThrow().identity
+                #expect(server.vault.keyVersion(of: identity) == (hasMaintenance ? 2 : 1))
+                try await #expect((server.store.walletsToRefresh(limit: 1) == nil) == hasMaintenance)
+            }
+        }
+    }
 }

@@ -128,10 +128,14 @@ package final class Maintenance: Sendable {
     }
 
     private func sealAnew() async {
-        for await _ in self.reseals where self.hasTurn {
-            await self.refreshSharesIfDue()
-            await self.resealIfDue()
-        }
+        for await _ in self.reseals { await self.runDueReseal() }
+    }
+
+    /// Makes next shares and reseals values, as far as that is due and this server's task.
+    package func runDueReseal() async {
+        guard self.hasTurn else { return }
+        await self.refreshSharesIfDue()
+        await self.resealIfDue()
     }
 
     /// Whether the work on the whole store is this server's task.
@@ -147,13 +151,16 @@ package final class Maintenance: Sendable {
     }
 
     private func doDueWork() async {
-        repeat {
-            await self.useNotedVersion()
-            guard self.hasTurn else { continue }
-            self.askedReseals.yield()
-            await self.runDuePurge()
-            await self.runDueCheck()
-        } while (try? await Task.sleep(for: Self.interval)) != nil
+        repeat { await self.runDueWork() } while (try? await Task.sleep(for: Self.interval)) != nil
+    }
+
+    /// Follows the other servers' rotation, and does all work that is due if it is this server's task.
+    package func runDueWork() async {
+        await self.useNotedVersion()
+        guard self.hasTurn else { return }
+        self.askedReseals.yield()
+        await self.runDuePurge()
+        await self.runDueCheck()
     }
 
     private func makeBackup(at path: String) async {
