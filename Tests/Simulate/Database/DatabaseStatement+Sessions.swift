@@ -27,7 +27,6 @@ extension DatabaseStatement {
             "select schema_version from facts",
             { rows($0.tables.facts.map { [.number($0.schemaVersion)] }) }
         ),
-        (Schema.unloggedTables, { _ in rows([.number(0)]) }),
         (
             "select record_key_check, home = \(Schema.place), home is null from facts",
             { rows($0.tables.facts.map { [.bytes($0.keyCheck), .flag($0.hasHome), .flag(!$0.hasHome)] }) }

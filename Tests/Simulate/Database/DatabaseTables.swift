@@ -75,7 +75,7 @@ struct DatabaseTables {
         ]
     }
 
-    static let settings = "on|on|on|notice|f|ppp|FIRST 1 (standby)"
+    static let settings = "on|on|on|notice|f|t|FIRST 1 (standby)"
 
     /// The facts and the servers with a lease, in the order of their names; without a lease there is one row.
     var leaseRows: [[PostgreSQLValue]] {

@@ -78,9 +78,6 @@ final class StoreSession {
         guard found == Schema.version || parts.acceptsEarlierVersion else {
             throw PostgreSQLStoreOpenError.otherVersion(found: found, known: Schema.version)
         }
-        guard try self.run(Schema.unloggedTables).number(0, 0) == 0 else {
-            throw PostgreSQLStoreOpenError.losesCommits(DurabilitySettings.unlogged)
-        }
         try self.take(try self.run("select \(Self.factColumns) from facts"))
         self.hasBegun = true
         guard let confirmed, try !confirmed.areAll(in: self), !parts.acceptsLostCommits else { return }

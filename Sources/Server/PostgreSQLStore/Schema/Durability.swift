@@ -16,21 +16,16 @@ package enum Durability: String, Hashable, Sendable {
 /// standby. 
 struct DurabilitySettings: Hashable {
     /// An SQL expression that returns all of them as one text.
-    static let expression = Self.expression(
-        persistence: """
-            (select string_agg(relpersistence::text, '') from pg_class
-                where oid in ('wallets'::regclass, 'wallet_values'::regclass, 'facts'::regclass))
-            """
-    )
+    static let expression = Self.expression(areLogged: Schema.areTablesLogged)
 
     /// A variant of ``expression`` that does not look at the tables, and always reports them as logged.
-    static let expressionWithoutTables = Self.expression(persistence: "'ppp'")
+    static let expressionWithoutTables = Self.expression(areLogged: "true")
 
-    private static func expression(persistence: String) -> String {
+    private static func expression(areLogged: String) -> String {
         """
         concat_ws('|', current_setting('synchronous_commit'), current_setting('fsync'),
             current_setting('full_page_writes'), current_setting('client_min_messages'), pg_is_in_recovery(),
-            \(persistence), current_setting('synchronous_standby_names'))
+            \(areLogged), current_setting('synchronous_standby_names'))
         """
     }
 
@@ -92,7 +87,7 @@ struct DurabilitySettings: Hashable {
             return "client_min_messages is \(self.fields[3]), which hides that a commit did not wait; set it to warning"
         }
         if self.fields[4] != "f" { return "the database is a standby; name the primary, or several hosts" }
-        if self.fields[5] != "ppp" { return Self.unlogged }
+        if self.fields[5] != "t" { return Self.unlogged }
         return nil
     }
 }

@@ -15,13 +15,26 @@ enum Schema {
     /// Resolves the store's names only in its schema and in the system's.
     static let searchPath = "set search_path = remote_pin, pg_temp"
 
-    /// Counts the tables that a crash would empty.
+    /// The tables of version 1.
+    private static let firstTables = [
+        "wallets", "wallet_values", "unopened", "ended", "last_sessions", "recorded_blocks", "denied_recovery_codes",
+        "barred_hardware_keys", "purged_codes", "operator_values", "vault_versions", "share_refresh", "commit_numbers",
+        "audit_marks", "epochs", "facts",
+    ]
+    /// The tables of later versions, which an earlier store lacks.
+    private static let laterTables = ["leases", "revocation_count", "revocations", "accounted_commits"]
+
+    static let tables = Schema.firstTables + Schema.laterTables
+
+    /// An SQL expression that is false if a crash would empty a table.
     ///
-    /// Each connection runs this once; each batch checks only the tables that it uses.
-    static let unloggedTables = """
-        select count(*) from pg_class
-        where relnamespace = 'remote_pin'::regnamespace and relkind = 'r' and relpersistence <> 'p'
-        """
+    /// Only a permanent table is publishable. The function reads a cache of the catalog, so all tables together cost
+    /// less than a query for three rows of `pg_class`, and each batch can afford it.
+    static let areTablesLogged: String = {
+        let first = Schema.firstTables.map { "pg_relation_is_publishable('\($0)')" }
+        let later = Schema.laterTables.map { "coalesce(pg_relation_is_publishable(to_regclass('\($0)')), true)" }
+        return "(\((first + later).joined(separator: " and ")))"
+    }()
 
     /// The migration from each version n to n + 1; the first one creates a new store.
     ///
