@@ -134,7 +134,8 @@ final class Exploration {
         case .replicate: return "the standby receives the commit"
         case .cancelWait: return "the wait for the standby is cancelled; the outcome is unknown"
         case .failOver(let keepsCommit):
-            return (keepsCommit ? "the standby receives the commit; " : "") + "the primary fails; the standby takes over"
+            let takeover = "the primary fails; the standby takes over"
+            return keepsCommit ? "the standby receives the commit; \(takeover)" : takeover
         case .proceed(let number): return "\(host(number)) goes on with the call of \(name(number))"
         case .deliver(let number):
             let answer = self.runs[state[number].node].finding.answer

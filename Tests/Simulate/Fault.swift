@@ -95,7 +95,6 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
     let time: Int64
     let kind: Kind
 
-
     var description: String { "\(Trace.text(self.time)) \(self.kind)" }
 
     /// The largest step of a server's clock in seconds, in either direction.
