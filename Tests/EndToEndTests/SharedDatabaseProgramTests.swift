@@ -227,8 +227,34 @@ struct SharedDatabaseProgramTests {
             for command in [["serve"], ["check-config"], ["store", "status"], ["store", "policy", "show"]] {
                 let run = try await self.program(command, flags: flags)
                 #expect(run.exitCode == 79 && run.output.contains(difference), "\(command): \(run.output)")
+                #expect(run.output.contains("belongs to another cluster"), "\(command): \(run.output)")
             }
         }
+        let south = ["cluster.name": "south", "audit.file": "\(self.lab.folder)/a.audit"]
+        #expect(try await self.program("store", "policy", "set", "--yes", flags: south).exitCode == 79)
+        let rename = ["store", "policy", "set", "--yes", "--rename-cluster"]
+        #expect(try await self.program(rename, flags: south).exitCode == 0)
+        #expect(try await self.program("check-config", flags: south).exitCode == 0)
+    }
+
+    @Test("`store policy set` neither marks nor renames another cluster, unless it is told to rename")
+    func otherClusterKept() async throws {
+        #expect(try await self.program("store", "init").exitCode == 0)
+        // From now on, this server's commits are in a file, and the other cluster lacks them.
+        let (server, _) = try await self.start("a")
+        #expect(await server.terminate() == 0)
+        let (audit, other) = ("\(self.lab.folder)/a.audit", try DatabaseUnderTest())
+        let address = try other.flags(of: "a", folder: self.lab.folder).filter { $0.key == "store.address" }
+        func atOther(_ name: String, _ command: String...) async throws -> ProgramRun {
+            let flags = address.merging(["cluster.name": name, "audit.file": audit]) { $1 }
+            return try await self.program(command, flags: flags)
+        }
+        #expect(try await atOther("south", "store", "init").exitCode == 0)
+        let refused = try await atOther("north", "store", "policy", "set", "--yes")
+        #expect(refused.exitCode == 79 && refused.output.contains("belongs to another cluster"), "\(refused.output)")
+        #expect(try await atOther("south", "store", "status").exitCode == 0)
+        let marked = try await atOther("north", "store", "policy", "set", "--yes", "--rename-cluster")
+        #expect(marked.exitCode == 79 && marked.output.contains("lacks commits"), "\(marked.output)")
     }
 
     @Test("init creates a store once; status, check-config, the log and a metric say what a failover would keep")

@@ -123,6 +123,7 @@ package struct ServerSettings: Sendable {
             (Table.storeService, values[Table.storeService] != nil),
             (Table.storeServiceFile, values[Table.storeServiceFile] != nil),
             (Table.storePasswordFile, values[Table.storePasswordFile] != nil),
+            (Table.clusterName, values[Table.clusterName] != nil),
             (Table.clusterServer, values[Table.clusterServer] != nil),
             (Table.durability, values[Table.durability] == .local),
         ] {

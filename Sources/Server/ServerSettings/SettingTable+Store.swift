@@ -67,8 +67,9 @@ extension SettingTable {
     package static let clusterName = Setting(
         optional: "cluster.name",
         .text("name", "a name, 1 to 63 letters, digits, dots and hyphens") { Self.isServerName($0) },
-        "Name of the cluster, kept in the database since `store init`. A server with another name does not start, so "
-            + "that it cannot serve the wallets of another cluster whose address it was given by mistake."
+        "Name of the cluster, part of the policy that the database keeps (`store init`, `store policy set`). A server "
+            + "with another name, or with none, does not start on it, so that it cannot serve the wallets of another "
+            + "cluster whose address it was given by mistake."
     )
     package static let clusterServer = Setting(
         optional: "cluster.server",

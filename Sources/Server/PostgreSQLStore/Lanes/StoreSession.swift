@@ -157,7 +157,7 @@ final class StoreSession {
     /// Threat: a commit that waits for a standby succeeds without a warning if the standby's name is removed from the
     /// settings, as Patroni does once no standby is left. Its session sees the new settings from the next statement on.
     /// The tables need no second check: a table that has become unlogged in the meantime keeps this commit until the
-    /// database crashes, and the next batch notices that it is unlogged.
+    /// database crashes or fails over, and the next batch notices that it is unlogged.
     func checkAfterCommit() throws(PostgreSQLFailure) {
         guard self.parts.durability == .replicated else { return }
         do {

@@ -1,3 +1,4 @@
+internal import ConfigText
 internal import Foundation
 internal import HostSystem
 internal import Metrics
@@ -193,6 +194,9 @@ extension Problem {
             case .markOfAnotherServer:
                 "correct `cluster.server`, or `audit.file`; a new server needs a log of its own"
             case .files: "check the folder of `audit.file`: its owner, its mode and its disk"
+            case .otherPolicy(let differences) where differences.contains { $0.name == SettingTable.clusterName.name }:
+                "the database belongs to another cluster: correct its address, or `cluster.name`. To rename the cluster, "
+                    + "run `remote-pin-server store policy set --rename-cluster`"
             case .otherPolicy:
                 "correct this server's settings; or make them the policy of all servers with `remote-pin-server store "
                     + "policy set`"
@@ -211,8 +215,8 @@ extension Problem {
 
     /// The cures of PostgreSQL's and libpq's messages, by a part of their text, in the order in which they apply.
     private static let cures: [(part: String, cure: String)] = [
-        ("session is read-only", "the host is a standby: name the primary, or all hosts of the cluster"),
-        ("is a standby", "the host is a standby: name the primary, or all hosts of the cluster"),
+        ("session is read-only", Self.standby),
+        ("is a standby", Self.standby),
         (
             "did not answer in time",
             "see whether the host is up and not frozen, and whether a standby acknowledges commits"
@@ -223,13 +227,18 @@ extension Problem {
         ("password", "check the role's name and `store.password-file`"),
         ("no pg_hba.conf entry", "allow the role and this machine's address in pg_hba.conf, and reload the database"),
         ("permission denied", "connect as the owner of the schema remote_pin, or grant its rights (`store status`)"),
+        ("relation \"", "the store's tables are missing or damaged: see `store status`"),
         ("does not exist", "create the role and the database, as docs/cluster.md shows"),
         ("Connection refused", "start the database, and check host, port and listen_addresses"),
         ("translate host name", "check the host's name and this machine's resolver"),
         ("No space left", "free space on the database's disk, or enlarge it; no restart of the server is needed"),
         ("starting up", "wait until the database has recovered"),
-        ("too many", "raise max_connections: each server holds three connections"),
+        ("remaining connection slots", Self.connections),
+        ("too many", Self.connections),
     ]
+    private static let standby =
+        "the host is a standby. During a failover, wait; otherwise name the primary, or all hosts of the cluster"
+    private static let connections = "raise max_connections: each server holds three connections"
 
     private static func cure(of reason: String) -> String {
         Self.cures.first { reason.contains($0.part) }?.cure ?? "look into the database's log"

@@ -1,8 +1,10 @@
 internal import ArgumentParser
 internal import AuditLog
+internal import ConfigText
 internal import HostSystem
 internal import PostgreSQLStore
 internal import ServerCommandLine
+internal import ServerSettings
 internal import WalletStore
 
 /// Commands for the policy shared by all servers of a database.
@@ -78,6 +80,9 @@ struct StorePolicySet: AsyncParsableCommand {
             servers with other settings judge no PIN and are not ready, so correct and restart them one by one. The \
             change, with each old and new value, is in this server's audit log (`store policy set`).
 
+            A different `cluster.name` usually means that the address is another cluster's. The command then changes \
+            nothing; with --rename-cluster it also replaces the name.
+
               remote-pin-server store policy set --config /etc/remote-pin/server.yaml
               remote-pin-server store policy set --yes --json --config /etc/remote-pin/server.yaml
             """
@@ -85,6 +90,9 @@ struct StorePolicySet: AsyncParsableCommand {
 
     @Flag(help: "Skip the question; for scripts.")
     var yes = false
+
+    @Flag(help: "Also replace the cluster's name.")
+    var renameCluster = false
 
     @OptionGroup var options: ConfigurationOptions
     @OptionGroup var output: OutputOptions
@@ -97,10 +105,14 @@ struct StorePolicySet: AsyncParsableCommand {
             let database = try DatabaseSettings.required(by: loaded.settings)
             let server = try StoppedServer(loaded)
             try server.requireItsUser(for: "store policy set")
-            var parts = database.parts(
-                key: try await RunningServer.recordKey(by: server.vault),
-                policy: try ServerPolicy.values(of: loaded.settings)
-            )
+            let policy = try ServerPolicy.values(of: loaded.settings)
+            // Before the store is opened: this server's commits are not in another cluster's database, whose servers
+            // would stop.
+            let names = try await database.report().differences(from: policy).filter {
+                $0.name == SettingTable.clusterName.name && $0.kept != nil
+            }
+            guard names.isEmpty || self.renameCluster else { throw database.failure(.otherPolicy(names)) }
+            var parts = database.parts(key: try await RunningServer.recordKey(by: server.vault), policy: policy)
             parts.acceptsOtherPolicy = true
             try await DatabaseChange.run(parts, of: server, in: database) { change in
                 let differences = try await change.store.policyDifferences()
