@@ -7,7 +7,8 @@ internal import WalletStore
 ///                                                           │
 ///                                                           └─ instruct, confirmShares, reportWipe
 ///
-/// revokeWithCode is allowed in every state; beginEnrollment and register are allowed in every state after Hello.
+/// revokeWithCode is allowed in every state; beginEnrollment and register are allowed in every state after Hello,
+/// except for a blocked version.
 ///
 /// Each method handles one event. It first changes the state, and then returns the data that the call may use or throws
 /// an error that explains why the call is not allowed in this state. A connection never has more than one session, so

@@ -12,8 +12,9 @@ internal import WalletStore
 ///
 /// No committed end is therefore missing from the audit log, even after a crash between these steps.
 ///
-/// Invariant: the end of a wallet leaves exactly two entries in this server's log, no matter what wallets and attackers
-/// request. A wrong PIN leaves no entry, and no end is recorded twice in one log.
+/// Invariant: the end of a wallet leaves at most two entries in this server's log, of which the second may be written
+/// at the next start, no matter what wallets and attackers request. A wrong PIN leaves no entry, and no end is recorded
+/// twice in one log.
 ///
 /// Several servers that are asked for the same end at the same time each record it, since each must have the entry in
 /// its own log before it commits. A server that is asked after the commit records nothing.

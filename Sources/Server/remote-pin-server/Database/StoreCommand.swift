@@ -40,7 +40,8 @@ struct StoreInit: AsyncParsableCommand {
             Run it once for a cluster, on the first server. It checks the version of PostgreSQL, the role's rights and \
             the settings that a failover depends on, and creates the schema `remote_pin`, tied to the key in \
             `vault.key-file`. That file must exist (`remote-pin-server init`). The store keeps this server's attempt \
-            and attestation policy for all servers (`store policy`). It never changes a store that exists.
+            and attestation policy and its `cluster.name` for all servers (`store policy`). It never changes a store \
+            that exists.
 
               remote-pin-server store init /srv/remote-pin
               remote-pin-server store init --json --config /etc/remote-pin/server.yaml
