@@ -13,9 +13,9 @@ extension AdminFailure {
         case StoreError.unavailable where sharesStore:
             self.init(
                 .unavailable,
-                "The command is not complete: the database does not answer, as during a failover, or rejects a step, or "
-                    + "this server is stopping. Earlier steps remain done. The server's log has the reason. Repeat the "
-                    + "command."
+                "The command is not complete: the database does not answer, as during a failover, or rejects a step, "
+                    + "or this server is stopping. Earlier steps remain done. The server's log has the reason. Repeat "
+                    + "the command."
             )
         case StoreError.unavailable:
             self.init(.unavailable, "The store rejected the command: its disk is full, or the server is stopping.")

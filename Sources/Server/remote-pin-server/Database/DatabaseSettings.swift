@@ -195,8 +195,8 @@ extension Problem {
                 "correct `cluster.server`, or `audit.file`; a new server needs a log of its own"
             case .files: "check the folder of `audit.file`: its owner, its mode and its disk"
             case .otherPolicy(let differences) where differences.contains { $0.name == SettingTable.clusterName.name }:
-                "the database belongs to another cluster: correct its address, or `cluster.name`. To rename the cluster, "
-                    + "run `remote-pin-server store policy set --rename-cluster`"
+                "the database belongs to another cluster: correct its address, or `cluster.name`. To rename the "
+                    + "cluster, run `remote-pin-server store policy set --rename-cluster`"
             case .otherPolicy:
                 "correct this server's settings; or make them the policy of all servers with `remote-pin-server store "
                     + "policy set`"
