@@ -3,7 +3,6 @@ import Lab
 import LabFiles
 import TestSupport
 import Testing
-import Wire
 
 /// G4 against an attacker who can fill the server's disk at any moment of a guess.
 @Suite(
@@ -25,12 +24,12 @@ struct DiskFullTests {
             for guesser in guessers.shuffled(using: &random) {
                 for right in [true, false].shuffled(using: &random) {
                     let refusal = try await guesser.guess(right: right)
-                    #expect(Self.isUnavailable(refusal), "right: \(right)")
+                    #expect(refusal.isUnavailable, "right: \(right)")
                 }
             }
             try await guessers.all { guesser in
                 let refusal = try await guesser.guess()
-                #expect(Self.isUnavailable(refusal))
+                #expect(refusal.isUnavailable)
             }
             try disk.clear()
             try await guessers.all { guesser in
@@ -95,13 +94,9 @@ struct DiskFullTests {
             var refused = 0
             for guesser in guessers {
                 let refusal = try await guesser.guess(right: refused % 2 == 0)
-                if Self.isUnavailable(refusal) { refused += 1 }
+                if refusal.isUnavailable { refused += 1 }
             }
             inARow = refused == guessers.count ? inARow + 1 : 0
         }
-    }
-
-    private static func isUnavailable(_ refusal: Refusal.Reason?) -> Bool {
-        if case .unavailable = refusal { true } else { false }
     }
 }

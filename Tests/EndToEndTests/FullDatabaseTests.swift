@@ -2,7 +2,6 @@ import Foundation
 import LabFiles
 import TestSupport
 import Testing
-import Wire
 
 /// G4 against an attacker who can fill the database's disk at any moment of a guess.
 @Suite(
@@ -37,12 +36,12 @@ struct FullDatabaseTests {
         disk.fill()
         var isFull = false
         for number in 0..<Self.mostGuesses where !isFull {
-            isFull = Self.isUnavailable(try await guesser.guess(right: number % 2 == 0))
+            isFull = try await guesser.guess(right: number % 2 == 0).isUnavailable
         }
         #expect(isFull, "the disk held \(Self.mostGuesses) more versions of a row")
         for right in [true, false, true, false] {
             let refusal = try await guesser.guess(right: right)
-            #expect(Self.isUnavailable(refusal), "right: \(right)")
+            #expect(refusal.isUnavailable, "right: \(right)")
         }
         try disk.clear()
         for right in [false, false, true, false] {
@@ -85,9 +84,5 @@ struct FullDatabaseTests {
             end $$
             """
         )
-    }
-
-    private static func isUnavailable(_ refusal: Refusal.Reason?) -> Bool {
-        if case .unavailable = refusal { true } else { false }
     }
 }

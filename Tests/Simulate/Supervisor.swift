@@ -116,14 +116,13 @@ final class Supervisor {
         self.faults.merge(result.faults, uniquingKeysWith: +)
     }
 
-    /// The speed and the faults of all seeds.
+    /// The speed, if a seed counted wallet days, and the faults of all seeds.
     private var details: String {
-        let minutes = Double(self.cpu) / 60_000_000
         let kinds = self.faults.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
-        return """
-            \(Int(Double(self.walletDays) / max(minutes, 0.001))) wallet days a minute of processor time
-            \(self.faults.values.reduce(0, +)) faults: \(kinds.joined(separator: ", "))
-            """
+        let faults = "\(self.faults.values.reduce(0, +)) faults: \(kinds.joined(separator: ", "))"
+        guard self.cpu > 0 else { return faults }
+        let speed = Int(Double(self.walletDays) * 60_000_000 / Double(self.cpu))
+        return "\(speed) wallet days a minute of processor time\n\(faults)"
     }
 
     private var summary: String {

@@ -159,3 +159,8 @@ extension Sequence where Element == GuessingWallet {
         }
     }
 }
+
+extension Refusal.Reason? {
+    /// Whether the server could not judge the PIN.
+    var isUnavailable: Bool { if case .unavailable = self { true } else { false } }
+}
