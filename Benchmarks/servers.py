@@ -68,7 +68,7 @@ class SingleDatabase:
         return self.cluster.run(["psql", "-qtA", "-v", "ON_ERROR_STOP=1", *address, *words], seconds=3600)
 
     def server(self, name):
-        """Makes a store and starts a server for it."""
+        """Makes a store, and returns its server, which is not started."""
         self.sql(f"create database {name} owner remote_pin")
         store = {
             "REMOTE_PIN_STORE_KIND": "postgresql",
@@ -77,10 +77,7 @@ class SingleDatabase:
         }
         init = [self.cluster.program("remote-pin-server"), "store", "init", self.cluster.folder / "lab"]
         self.cluster.run(init, environment=store)
-        server = Server(self.cluster, name, store)
-        server.start()
-        Bench.await_port(server.port)
-        return server
+        return Server(self.cluster, name, store)
 
     def copy_wallet(self, database, numbers):
         """Adds copies of a wallet with their own ids and codes. No copy can be unlocked."""
@@ -236,22 +233,26 @@ class Measures:
         runs = [self.start(self.address(server), file, 32, *more) for server, file in zip(servers, wallets)]
         return sum(self.totals(run)["ratePerSecond"] for run in runs)
 
+    def begin(self, server):
+        """Starts a server on the servers' core."""
+        server.start()
+        Bench.await_port(server.port)
+        keep_on(server.process.pid, self.first)
+
     def wallet_numbers(self):
         """checks and unlocks per second with ten million wallets / with ten thousand; no standbys"""
         few, many, registered = self.options.few, self.options.many, self.options.few
         database = SingleDatabase(self.cluster)
         servers = [database.server(name) for name in ("few", "many")]
         for server in servers:
-            keep_on(server.process.pid, self.first)
+            self.begin(server)
         files = [self.wallets(server.name, registered, server) for server in servers]
         say(f"copying {many - registered:,} wallets …")
         servers[1].process.stop()
         database.drop_indexes("many")
         database.copy_wallet("many", range(registered, many))
         database.make_indexes("many")
-        servers[1].start()
-        Bench.await_port(servers[1].port)
-        keep_on(servers[1].process.pid, self.first)
+        self.begin(servers[1])
         rows = []
         kinds = [
             ("checks", 64, ["--checks-per-wallet", 8, "--pick", "uniform"]),
