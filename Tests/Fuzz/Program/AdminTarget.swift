@@ -52,6 +52,8 @@ final class AdminTarget: FuzzTarget {
         )
     }
 
+    var format: InputFormat? { .json }
+
     func run(_ input: [UInt8]) {
         if self.live.isWornOut {
             self.live = self.live.replaced()

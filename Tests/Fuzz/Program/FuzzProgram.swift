@@ -40,6 +40,8 @@ enum FuzzProgram {
 
     private static func prepare(_ target: any FuzzTarget, in folder: String) throws {
         try FileManager.default.createDirectory(atPath: "\(folder)/seeds", withIntermediateDirectories: true)
+        let haveStructure = target.seeds.filter { target.nodes(of: $0) != nil }.count
+        require(target.format == nil || 2 * haveStructure >= target.seeds.count, "most seeds have no structure")
         for (number, seed) in target.seeds.enumerated() {
             try Data(seed).write(to: URL(filePath: "\(folder)/seeds/seed-\(number)"))
         }

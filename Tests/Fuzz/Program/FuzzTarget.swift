@@ -17,11 +17,12 @@ extension FuzzTarget {
     var optionByteCount: Int { 0 }
     var words: [String] { [] }
 
+    /// Returns the parts of an input, or nil if it has no structure.
+    func nodes(of input: [UInt8]) -> [Node]? { self.format?.nodes(of: Array(input.dropFirst(self.optionByteCount))) }
+
     /// Returns the input with a changed structure, or nil if the input has no structure.
     func mutated(_ input: [UInt8], by mutator: inout TreeMutator, _ mutateBytes: ([UInt8]) -> [UInt8]) -> [UInt8]? {
-        guard let format, !mutator.breaksStructure(),
-            let nodes = format.nodes(of: Array(input.dropFirst(optionByteCount)))
-        else { return nil }
+        guard let format, !mutator.breaksStructure(), let nodes = self.nodes(of: input) else { return nil }
         var options = Array(input.prefix(self.optionByteCount))
         if !options.isEmpty, mutator.chance(16) { options = mutateBytes(options) }
         options = Array((options + [UInt8](repeating: 0, count: self.optionByteCount)).prefix(self.optionByteCount))
@@ -30,9 +31,7 @@ extension FuzzTarget {
 
     /// Returns an input with parts of two inputs, or nil if one of them has no structure.
     func crossed(_ first: [UInt8], _ second: [UInt8], by mutator: inout TreeMutator) -> [UInt8]? {
-        guard let format, let left = format.nodes(of: Array(first.dropFirst(self.optionByteCount))),
-            let right = format.nodes(of: Array(second.dropFirst(self.optionByteCount)))
-        else { return nil }
+        guard let format, let left = self.nodes(of: first), let right = self.nodes(of: second) else { return nil }
         return first.prefix(self.optionByteCount) + format.bytes(of: mutator.crossed(left, right))
     }
 }

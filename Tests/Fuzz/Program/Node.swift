@@ -1,6 +1,7 @@
-/// A part of a structured input: a protobuf field, a DER value or a CBOR item.
+/// A part of a structured input: a protobuf field, a DER value, a CBOR item, a JSON value, a line or a form's field.
 struct Node: Hashable {
-    /// The bytes before the length: a protobuf key, a DER tag, or the first byte of a CBOR item without its argument.
+    /// The bytes before the length or the value: a protobuf key, a DER tag, the first byte of a CBOR item without its
+    /// argument, the first character of a JSON value, a line's indentation and key, or a field's name.
     var header: [UInt8]
     var content: Content
 
@@ -31,7 +32,7 @@ struct Node: Hashable {
 
 /// The encodings whose structure mutations keep.
 enum InputFormat: Hashable {
-    case protobuf, der, cbor
+    case protobuf, der, cbor, json, lines, form
 
     /// Splits bytes into their parts, recursively.
     ///
@@ -43,6 +44,9 @@ enum InputFormat: Hashable {
             case .protobuf: ProtobufFormat.nodes(of: bytes[...], depth: depth)
             case .der: DERFormat.nodes(of: bytes[...], depth: depth)
             case .cbor: CBORFormat.nodes(of: bytes[...], depth: depth)
+            case .json: JSONFormat.nodes(of: bytes[...], depth: depth)
+            case .lines: LinesFormat.nodes(of: bytes[...], depth: depth)
+            case .form: FormFormat.nodes(of: bytes[...])
             }
         guard let nodes, self.bytes(of: nodes) == bytes else { return nil }
         return nodes
@@ -53,10 +57,14 @@ enum InputFormat: Hashable {
         case .protobuf: nodes.flatMap(ProtobufFormat.bytes(of:))
         case .der: nodes.flatMap(DERFormat.bytes(of:))
         case .cbor: nodes.flatMap(CBORFormat.bytes(of:))
+        case .json: nodes.map(JSONFormat.bytes(of:)).joined(by: ",")
+        case .lines: LinesFormat.bytes(of: nodes)
+        case .form: FormFormat.bytes(of: nodes)
         }
     }
 
-    private static let deepest = 24
+    /// The number of levels that a structure may have.
+    static let deepest = 24
 
     /// Returns bytes inside another structure as parts in the first of these formats that fits, or unchanged if none
     /// does.

@@ -43,6 +43,8 @@ final class PortalTarget: FuzzTarget {
         self.sources = ClientSource(trusting: ["127.0.0.0/8", "::1/128"].compactMap { AddressRange($0) })
     }
 
+    var format: InputFormat? { .lines }
+
     func run(_ input: [UInt8]) {
         self.clock.advance(by: .seconds(86_400))
         let text = String(decoding: input, as: UTF8.self)

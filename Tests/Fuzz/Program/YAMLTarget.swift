@@ -9,6 +9,8 @@ final class YAMLTarget: FuzzTarget {
     /// A folder that does not exist: a scenario may include files.
     private static let path = "/nonexistent/fuzz.yaml"
 
+    var format: InputFormat? { .lines }
+
     func run(_ input: [UInt8]) {
         let text = String(decoding: input, as: UTF8.self)
         _ = try? ServerSettings(
