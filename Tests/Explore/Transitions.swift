@@ -226,6 +226,7 @@ struct Transitions {
     ) throws {
         guard let pin = self.lastPIN(of: node) else { preconditionFailure("the step belongs to an instruction") }
         let isRepetition = before.record.lastWrongAttempt == attempt.attemptID
+        if case .notValid = outcome { try self.checkLength(of: after.record.block, at: attempt.now) }
         switch outcome {
         case .valid:
             if isRepetition { throw Violation(text: "a second PIN is judged under one attempt id") }
@@ -246,6 +247,12 @@ struct Transitions {
         if before.isRevoked { throw Violation(text: "a revoked wallet's PIN is judged") }
         if pin.isOfSecondPair != before.hasSecondPIN { throw Violation(text: "a replaced PIN key costs an attempt") }
         if before.record.forbidsJudging(at: attempt.now) { throw Violation(text: "a PIN is judged during a block") }
+    }
+
+    /// A block lasts its length from now at most, also after the clock was set back.
+    private func checkLength(of block: AttemptRecord.Block?, at now: Timestamp) throws {
+        guard let block, now + block.length < block.end else { return }
+        throw Violation(text: "a block outlasts its length")
     }
 
     /// The PIN of the instruction that a connection's call carries out.

@@ -148,8 +148,22 @@ def check(mutants):
         section = proof.partition(f"\n{heading}\n")[2].partition("\n#")[0]
         lost = [m for m in mutants if getattr(m, listed) and f"| {m.name} |" not in section]
         problems += [f"{mutant.name}: the section '{heading}' of docs/proof.md lacks it" for mutant in lost]
+    problems += rule_problems({mutant.name: mutant for mutant in mutants}, proof)
     print("\n".join(problems + [f"{len(mutants) - len(problems)} of {len(mutants)} mutants match the sources"]))
     return 1 if problems else 0
+
+
+def rule_problems(mutants, proof):
+    """Compares the table of rules with the mutants: E for the explorer, S for the simulator, T for neither."""
+    problems, section = [], proof.partition("\n## Rules and their mutants\n")[2]
+    for names, finders in re.findall(r"^\|.*\| ([a-z0-9-]+(?:, [a-z0-9-]+)*) \| ([EST](?:, S)?) \|$", section, re.M):
+        for name in names.split(", "):
+            mutant = mutants.get(name)
+            found = [letter for letter, by in (("E", "explored"), ("S", "simulated")) if getattr(mutant, by, None)]
+            expected = ", ".join(found) or "T"
+            if not mutant or finders != expected:
+                problems.append(f"{name}: '{finders}' among the rules in docs/proof.md, not '{expected}'")
+    return problems
 
 
 def region(lines, first, end, new):

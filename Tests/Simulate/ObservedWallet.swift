@@ -179,7 +179,8 @@ final class ObservedWallet {
             switch refusal.reason {
             case .pinKeyChanged(let current): .pinKeyChanged(current: self.generation(of: current))
             case .revoked: .revoked
-            case .unavailable, .internal: nil
+            case .internal: nil
+            // Among them `unavailable`, which promises that nothing was judged.
             default: .refused
             }
         case .hello, .beginEnrollment, .register, .revokeWithCode, .reportWipe, .confirmShares: .refused

@@ -191,6 +191,7 @@ final class Observer: @unchecked Sendable {
                 let id = self.codes[code]
             else { break }
             self.revoked(id)
+        case .reportWipe: if let id = self.walletOf[connection] { self.revoked(id) }
         default: break
         }
     }
@@ -234,6 +235,9 @@ final class Observer: @unchecked Sendable {
     }
 
     // MARK: Facts for phones and operators
+
+    /// The wallets of which a revocation was confirmed.
+    var revokedWallets: [WalletID] { self.wallets.filter { $0.value.isRevoked }.map(\.key) }
 
     /// The time at which a wallet has confirmed new shares last.
     func confirmation(of id: WalletID) -> Int64? { self.wallets[id]?.confirmedAt }

@@ -144,6 +144,9 @@ extension ServerMachine {
         _ = try await check.adoptRecords(of: store, in: audit)
         try await check.check(store)
         try await audit.endUnended { try await StartCheck.carryOut($0, on: store) }
+        if try await !store.inUse(self.run.observer.revokedWallets).isEmpty {
+            self.run.observer.report("a confirmed revocation is not in force after the start")
+        }
         if try await !store.inUse(recorded.ended).isEmpty {
             self.run.observer.report("a revocation on record is not in force after the start")
         }

@@ -244,6 +244,7 @@ final class Simulation: @unchecked Sendable {
         case .theft(let phone, let hasPhone): self.phones[phone].attack(hasPhone: hasPhone)
         case .refreshShares: self.embedded?.refreshShares()
         case .databaseClock(let seconds, let lasts):
+            self.checkClocks(step: seconds, lasts: lasts)
             self.database?.stepClock(seconds: seconds, until: until(lasts))
             self.restartStoppedServers(after: lasts)
         case .partedNetwork(let seconds):
@@ -256,6 +257,23 @@ final class Simulation: @unchecked Sendable {
         case .killApp(let phone, let jobs): self.phones[phone].killApp(after: jobs)
         case .phoneDiskFails(let phone, let writes): self.phones[phone].disk.failures = writes
         case .phoneClock(let phone, let seconds): self.phones[phone].clock.offset += Int64(seconds) * 1000
+        }
+    }
+
+    /// Checks that no running server follows a jump of the database's clock.
+    ///
+    /// Other steps of that clock in the meantime are smaller than half of the permitted difference.
+    private func checkClocks(step seconds: Int, lasts: Int) {
+        guard abs(seconds) > 8, lasts > 6 else { return }
+        func ahead(_ server: any ServerMachine) -> Int64? {
+            server.running.map { $0.server.clock.now().milliseconds - SimulatedClock.start - self.scheduler.now / 1000 }
+        }
+        let before = self.servers.map { (process: $0.process, ahead: ahead($0)) }
+        self.scheduler.schedule(after: 6_000_000, in: self.world) {
+            for (server, before) in zip(self.servers, before) where server.process === before.process {
+                guard let old = before.ahead, let new = ahead(server), abs(new - old) > 4_000 else { continue }
+                self.observer.report("a server follows a jump of the database's clock")
+            }
         }
     }
 
