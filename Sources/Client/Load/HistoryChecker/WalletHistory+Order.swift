@@ -22,6 +22,7 @@ extension WalletHistory {
             var found: (operation: SentOperation, missing: UInt64?)?
             var isFinished = true
             for possibility in self.possibilities {
+                self.visitCount += 1 + self.backlog.operations.count + self.lost.count + self.inFlight.count
                 switch self.step(possibility) {
                 case .waits: next.append(possibility)
                 case .places(let ways):
