@@ -179,6 +179,7 @@ bench-programs:
 	$(SWIFT_BUILD) -c release --product remote-pin-server
 	$(SWIFT_BUILD) -c release --product remote-pin-lab
 	$(SWIFT_BUILD) -c release --product pin-load
+	REMOTE_PIN_BENCHMARKS=1 $(SWIFT_BUILD) -c release --product handshake-bench
 
 .PHONY: bench-attestation
 bench-attestation: packages-run ## measure evidence verifications per second, with signature checks for comparison

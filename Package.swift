@@ -1263,7 +1263,8 @@ let tests: [Target] = [
 /// The archive of libFuzzer without its main function, for `make fuzz`; nil in other builds.
 let fuzzer = Context.environment["REMOTE_PIN_FUZZER"]
 
-/// Programs of `make bench-attestation`, `make bench-receipts` and `make explore`, left out of a default build.
+/// Programs of `make bench`, `make bench-attestation`, `make bench-receipts`, `make explore` and `make simulate`, left
+/// out of a default build.
 let benchmarks: [Target] =
     Context.environment["REMOTE_PIN_BENCHMARKS"] == nil
     ? []
@@ -1278,6 +1279,15 @@ let benchmarks: [Target] =
                 crypto,
             ],
             path: "Benchmarks/Attestation"
+        ),
+        .executableTarget(
+            name: "handshake-bench",
+            dependencies: [
+                "LoadFleet",
+                "LoadReport",
+                "Transport",
+            ],
+            path: "Benchmarks/Handshakes"
         ),
         .executableTarget(
             name: "receipt-bench",

@@ -10,8 +10,8 @@ the others, so that the scheduler moves neither (--together gives both all cores
     Benchmarks/aims.py checks threads       measures only these
     Benchmarks/aims.py --many 20000 wallets uses fewer than a million wallets, which take 8 to 30 minutes to register
 
-Needs release builds of remote-pin-server and pin-load (`make bench` builds them) and openssl; of Python only the
-standard library.
+Needs release builds of remote-pin-server, pin-load and handshake-bench (`make bench` builds them) and openssl; of
+Python only the standard library.
 """
 
 import argparse
@@ -25,11 +25,10 @@ import signal
 import secrets
 import socket
 import sqlite3
-import ssl
 import subprocess
 import sys
-import threading
 import time
+import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent.parent
 
@@ -306,7 +305,7 @@ class Bench:
             for _ in range(self.options.rounds):
                 for part, found in rounds.items():
                     rate = int(most * part)
-                    bare = self.bare_handshake_p99(lab, rate)
+                    bare = self.bare_handshake_p99(lab, rate, 32)
                     totals = self.load(
                         lab, wallets, *new, "--rate", rate, "--warmup", "500ms", "--duration", self.seconds(),
                         apart=True,
@@ -316,7 +315,7 @@ class Bench:
         rows = []
         for part, aim in parts.items():
             ratio, unlock, bare, rate = middle(rounds[part])
-            text = f"{unlock} µs, {bare:.0f} µs, {rate}/s"
+            text = f"{unlock} µs, {bare} µs, {rate}/s"
             rows.append((f"unlock p99 / bare handshake's, at {part:.0%}", ratio, aim, text))
         return rows
 
@@ -361,31 +360,15 @@ class Bench:
             count = next(int(line.split()[0]) for line in output.splitlines() if "connections in" in line)
             return (cpu(pid) - before) / count * 1e6
 
-    def bare_handshake_p99(self, lab, rate):
-        """Returns the p99 of TLS handshakes with `openssl s_server`, due at a constant rate, in µs."""
-        seconds, times = self.options.seconds, []
-        context = ssl.create_default_context()
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    def bare_handshake_p99(self, lab, rate, connections):
+        """Returns the p99 of pin-load's client for TLS handshakes with `openssl s_server` at a constant rate, in µs."""
         with self.bare_server(lab) as (_, port):
-            start = time.perf_counter() + 0.1
-
-            def work(place):
-                for number in range(place, rate * seconds, 8):
-                    due = start + number / rate
-                    time.sleep(max(0, due - time.perf_counter()))
-                    with socket.create_connection(("127.0.0.1", port)) as plain, context.wrap_socket(plain):
-                        times.append(time.perf_counter() - due)
-
-            threads = [threading.Thread(target=work, args=[place]) for place in range(8)]
-            if self.others:
-                os.sched_setaffinity(0, self.others)
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-            if self.others:
-                os.sched_setaffinity(0, self.first | self.others)
-        return sorted(times)[len(times) * 99 // 100] * 1e6
+            words = [
+                self.program("handshake-bench"), f"127.0.0.1:{port}", lab / "authority/tls-ca.pem", "localhost", rate,
+                self.options.seconds, connections,
+            ]
+            output = subprocess.check_output(list(map(str, words)), text=True, preexec_fn=onto(self.others))
+            return int(output.split()[1])
 
     @contextlib.contextmanager
     def bare_server(self, lab):
@@ -395,7 +378,7 @@ class Bench:
         command = [
             "openssl", "s_server", "-accept", f"127.0.0.1:{port}", "-cert", server / "tls.pem", "-key",
             server / "tls.key", "-tls1_3", "-ciphersuites", "TLS_AES_128_GCM_SHA256", "-groups", "X25519",
-            "-num_tickets", "0", "-no_cache", "-quiet",
+            "-num_tickets", "0", "-no_cache", "-alpn", "remote-pin/1", "-quiet",
         ]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         process = subprocess.Popen(
@@ -490,13 +473,15 @@ class Bench:
         return result["totals"]["operations"]["check"]["latencyMicros"]["p99"]
 
     def start(self):
-        """time and memory of a start with many wallets"""
+        """time of a start with many wallets until /readyz answers with 200, and its memory"""
         lab = self.lab(f"start-{self.options.started}")
         self.fill(lab, 1, self.options.started)
         rounds = []
         for _ in range(self.options.rounds):
+            port = self.free_port()
             before = time.perf_counter()
-            with self.server(lab) as pid:
+            with self.server(lab, observation_listen=f"127.0.0.1:{port}") as pid:
+                self.await_readiness(port)
                 ready = time.perf_counter() - before
                 status = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
                 peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM:")) / 1024
@@ -508,6 +493,15 @@ class Bench:
             ("the same, MiB at most", peak, "≤ 300", "resident, files included"),
         ]
 
+    @staticmethod
+    def await_readiness(port):
+        """Returns once the server that observes on this port reports that it is ready."""
+        for _ in range(6000):
+            with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz"):
+                return
+            time.sleep(0.01)
+        raise SystemExit("the server is not ready")
+
     def admin(self, lab, *arguments):
         """Returns the answer of a running server to an operator's command."""
         command = [self.program("remote-pin-server"), "admin", *arguments, "--lab", lab, "--json"]
@@ -518,33 +512,46 @@ class Bench:
         """p99 of checks while backup, rotation, purge and sweep run / quiet"""
         lab = self.lab("chores")
         rounds = []
-        # The clock advances by a day in each round; no registration of the load's wallets may expire.
-        with self.server(lab, apart=True, purge_after="1d", enrollment_unopened_lifetime="30d"):
-            wallets = self.wallets(lab, 20_000)
+        day = {"purge_after": "1d", "enrollment_unopened_lifetime": "1d", "session_lifetime": "1d"}
+        with self.server(lab, apart=True, limits_connections=30_000, limits_connections_per_source=0, **day):
+            wallets = self.wallets(lab, 15_000)
+            # Opens a session for each of them, since the sweep removes wallets that never had one.
+            self.load(lab, wallets, "--connections", 1, "--idle-connections", 14_999, "--duration", "1s", apart=True)
             steady = ["--connections", 32, "--rate", 1000, "--warmup", "2s", "--pick", "uniform"]
             for number in range(self.options.rounds):
-                known = self.listed(lab)
-                path = self.wallets(lab, 1000, f"ended-{number}-{time.time_ns()}")
-                path.unlink(missing_ok=True)
-                ended = sorted(self.listed(lab) - known)
-                self.admin(lab, "revoke", "wallet", *ended)
+                ended, unopened = self.due_tomorrow(lab, number)
+                # Their day ends during the run with the chores. Its sessions, which begin now, last for another day.
+                self.admin(lab, "clock", "advance", "23h")
                 quiet = self.p99(self.load(lab, wallets, *steady, "--duration", self.seconds(), apart=True))
-                # The ended wallets are due for the purge, and the enrollments before the last rotation have expired.
-                self.admin(lab, "clock", "advance", "25h")
+                if not ended | unopened <= self.listed(lab):
+                    raise SystemExit("purge and sweep removed wallets before the measurement")
                 run = self.load(
                     lab, wallets, *steady, "--duration", f"{self.options.seconds + 14}s", wait=False, apart=True
                 )
                 time.sleep(3)
+                self.admin(lab, "clock", "advance", "2h")
                 backup = self.folder / "chores.backup"
                 backup.unlink(missing_ok=True)
                 for chore in (["vault", "rotate", "--yes"], ["backup", backup]):
                     command = [self.program("remote-pin-server"), *chore, "--lab", lab]
                     subprocess.run(list(map(str, command)), check=True, capture_output=True)
                 busy = self.p99(self.result(run))
-                rounds.append((busy / quiet, busy, quiet, len(ended) - len(self.listed(lab) & set(ended))))
-        ratio, busy, quiet, purged = middle(rounds)
-        text = f"{busy} µs, {quiet} µs; 20,000 wallets resealed and copied, {purged} purged"
+                if left := (ended | unopened) & self.listed(lab):
+                    raise SystemExit(f"purge and sweep left {len(left)} wallets that were due")
+                rounds.append((busy / quiet, busy, quiet, len(ended), len(unopened)))
+        ratio, busy, quiet, purged, swept = middle(rounds)
+        text = f"{busy} µs, {quiet} µs; 15,000 wallets resealed and copied, {purged:,} purged, {swept:,} swept"
         return [("check p99 beside chores / quiet", ratio, "≤ 2", text)]
+
+    def due_tomorrow(self, lab, number):
+        """Registers wallets that the purge and the sweep remove a day later; returns the ids of both kinds."""
+        known = self.listed(lab)
+        path = self.wallets(lab, 3000, f"due-{number}-{time.time_ns()}")
+        path.unlink(missing_ok=True)
+        new = sorted(self.listed(lab) - known)
+        ended, unopened = new[:1000], new[1000:]
+        self.admin(lab, "revoke", "wallet", *ended)
+        return set(ended), set(unopened)
 
     def listed(self, lab):
         return {entry["wallet"] for entry in self.admin(lab, "wallet", "list", "--limit", 1_000_000)["wallets"]}
