@@ -195,6 +195,12 @@ bench-receipts: packages-run ## measure the CPU time of a receipt: a store's che
 bench-servers: packages-cluster bench-programs ## measure servers on a PostgreSQL cluster; AIMS="checks servers revocations wallets" selects some
 	Benchmarks/servers.py --programs "$$(swift build -c release --show-bin-path)" $(AIMS)
 
+BUILDS :=
+
+.PHONY: bench-builds
+bench-builds: packages-test packages-deb ## measure clean builds in new clones, 25 minutes; BUILDS="demo build test deb" selects some
+	Benchmarks/builds.py $(BUILDS)
+
 SECONDS := 180
 # Names of targets; all if empty. `.build-fuzz/release/fuzz --list` lists them.
 TARGET :=
