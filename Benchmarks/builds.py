@@ -15,7 +15,6 @@ import pathlib
 import resource
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 

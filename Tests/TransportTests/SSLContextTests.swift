@@ -1,4 +1,5 @@
 import COpenSSL
+import NIOCore
 import Synchronization
 import Testing
 
@@ -14,4 +15,80 @@ struct SSLContextTests {
             #expect(unsafe SSL_CTX_get_options(context.pointer) & COpenSSL_SSL_OP_CLEANSE_PLAINTEXT() != 0)
         }
     }
+
+    /// Ids of groups (RFC 8446 §4.2.7, draft-ietf-tls-ecdhe-mlkem).
+    private static let (p256, x25519, x25519MLKEM768): ([UInt8], [UInt8], [UInt8]) = ([0, 23], [0, 29], [0x11, 0xEC])
+
+    /// Whether the installed libssl has X25519MLKEM768, according to its version.
+    private static let hasHybrid = (OPENSSL_version_major(), OPENSSL_version_minor()) >= (3, 5)
+
+    @Test("a client offers X25519MLKEM768 if libssl has it, then X25519 and P-256, with a share of each but P-256")
+    func offeredGroups() throws {
+        let client = try TestCertificates().clientContext().makeConnection()
+        #expect(try !client.handshake())
+        let output = client.takeOutput()
+        let hello = Array(try #require(output).readableBytesView)
+        let hybrid = Self.hasHybrid ? [Self.x25519MLKEM768] : []
+        let groups = (hybrid + [Self.x25519, Self.p256]).flatMap(\.self)
+        #expect(try #require(extensionData(10, in: hello)) == [0, UInt8(groups.count)] + groups)
+        var shares = try #require(extensionData(51, in: hello)).dropFirst(2)
+        for group in hybrid + [Self.x25519] {
+            #expect(Array(shares.prefix(2)) == group)
+            let length = shares.dropFirst(2).prefix(2).reduce(0) { $0 << 8 | Int($1) }
+            shares = shares.dropFirst(4 + length)
+        }
+        #expect(shares.isEmpty)
+    }
+
+    @Test("a server and a client of this project agree on the first group at once")
+    func agreedGroup() throws {
+        let certificates = try TestCertificates()
+        let client = try certificates.clientContext().makeConnection()
+        let server = try certificates.serverContext().makeConnection()
+        #expect(try !client.handshake())
+        let offer = client.takeOutput()
+        server.receive(try #require(offer))
+        #expect(try !server.handshake())
+        let answer = server.takeOutput()
+        let hello = Array(try #require(answer).readableBytesView)
+        let share = try #require(extensionData(51, in: hello))
+        #expect(Array(share.prefix(2)) == (Self.hasHybrid ? Self.x25519MLKEM768 : Self.x25519))
+        // A HelloRetryRequest would only name the group.
+        #expect(share.count > 2 + 32)
+    }
+
+    @Test(
+        "a server accepts X25519 and P-256, and no other curve",
+        arguments: [("X25519", true), ("P-256", true), ("P-384", false), ("X448", false)]
+    )
+    func acceptedGroups(group: String, isAccepted: Bool) async throws {
+        let certificates = try TestCertificates()
+        try await withServer(certificates) { port, _, _ in
+            let output = try await OpenSSLCommand.run(
+                ["s_client", "-connect", "127.0.0.1:\(port)", "-alpn", "remote-pin/1", "-groups", group]
+            )
+            #expect(output.contains("ALPN protocol: remote-pin/1") == isAccepted)
+            #expect(output.contains("handshake failure") != isAccepted)
+        }
+    }
+}
+
+/// Returns the data of an extension in a record with a ClientHello or a ServerHello, or nil if it has none.
+private func extensionData(_ type: Int, in record: [UInt8]) -> [UInt8]? {
+    func number(_ place: Int) -> Int { Int(record[place]) << 8 | Int(record[place + 1]) }
+    // The record's header, the message's header, the version, the random value.
+    var place = 5 + 4 + 2 + 32
+    place += 1 + Int(record[place])
+    let isClientHello = record[5] == 1
+    // Lists of cipher suites and compression methods, or one of each.
+    place += isClientHello ? 2 + number(place) : 2
+    place += isClientHello ? 1 + Int(record[place]) : 1
+    let end = place + 2 + number(place)
+    place += 2
+    while place < end {
+        let length = number(place + 2)
+        if number(place) == type { return Array(record[place + 4..<place + 4 + length]) }
+        place += 4 + length
+    }
+    return nil
 }
