@@ -58,25 +58,21 @@ private struct Handshake {
     }
 }
 
-/// Returns a ClientHello without its key shares, to which a server responds with a HelloRetryRequest (RFC 8446 §4.1.4).
-private func withoutKeyShares(_ hello: [UInt8]) -> [UInt8] {
-    func number(_ place: Int) -> Int { Int(hello[place]) << 8 | Int(hello[place + 1]) }
-    // The record's header, the message's header, the version, the random value.
-    var place = 5 + 4 + 2 + 32
-    // The session id, the cipher suites, the compression methods.
-    place += 1 + Int(hello[place])
-    place += 2 + number(place)
-    place += 1 + Int(hello[place])
-    let extensions = place
-    place += 2
-    let keyShare = 51
-    while number(place) != keyShare { place += 4 + number(place + 2) }
-    let removed = number(place + 2) - 2
+/// Returns a ClientHello with at most this many of its key shares.
+///
+/// If there are none, a server responds with a HelloRetryRequest, and then requires exactly one (RFC 8446 §4.1.4).
+private func limitingKeyShares(of hello: [UInt8], to count: Int) -> [UInt8] {
+    let extensions = HelloExtensions(in: hello)
+    guard let data = extensions.range(of: 51) else { return hello }
+    let shares = data.lowerBound + 2
+    var end = shares
+    for _ in 0..<count where end < data.upperBound { end += 4 + hello.number(at: end + 2) }
     var bytes = hello
-    bytes.replaceSubrange(place + 2..<place + 4 + number(place + 2), with: [0, 2, 0, 0])
-    for length in [3, 7, extensions] {
-        let new = number(length) - removed
-        (bytes[length], bytes[length + 1]) = (UInt8(new >> 8), UInt8(new & 0xFF))
+    bytes.removeSubrange(end..<data.upperBound)
+    bytes.setNumber(end - shares, at: data.lowerBound)
+    bytes.setNumber(end - data.lowerBound, at: data.lowerBound - 2)
+    for length in [3, 7, extensions.lengthPlace] {
+        bytes.setNumber(hello.number(at: length) - (data.upperBound - end), at: length)
     }
     return bytes
 }
@@ -95,9 +91,9 @@ struct HandshakeStepTests {
             #expect(try handshake.sent(by: handshake.server).isEmpty)
             second = hello[..<3] + [UInt8(rest >> 8), UInt8(rest & 0xFF)] + hello[6...]
         } else {
-            try handshake.server.writeInbound(ByteBuffer(bytes: withoutKeyShares(hello)))
+            try handshake.server.writeInbound(ByteBuffer(bytes: limitingKeyShares(of: hello, to: 0)))
             #expect(try (1..<300).contains(handshake.sent(by: handshake.server).count), "a HelloRetryRequest")
-            second = hello
+            second = limitingKeyShares(of: hello, to: 1)
         }
         #expect(try handshake.answer(to: second).isEmpty)
         #expect(try handshake.lateAnswer().count > 300, "hello, certificate and signature")

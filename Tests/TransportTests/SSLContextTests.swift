@@ -30,8 +30,8 @@ struct SSLContextTests {
         let hello = Array(try #require(output).readableBytesView)
         let hybrid = Self.hasHybrid ? [Self.x25519MLKEM768] : []
         let groups = (hybrid + [Self.x25519, Self.p256]).flatMap(\.self)
-        #expect(try #require(extensionData(10, in: hello)) == [0, UInt8(groups.count)] + groups)
-        var shares = try #require(extensionData(51, in: hello)).dropFirst(2)
+        #expect(try #require(HelloExtensions(in: hello).data(of: 10)) == [0, UInt8(groups.count)] + groups)
+        var shares = try #require(HelloExtensions(in: hello).data(of: 51)).dropFirst(2)
         for group in hybrid + [Self.x25519] {
             #expect(Array(shares.prefix(2)) == group)
             let length = shares.dropFirst(2).prefix(2).reduce(0) { $0 << 8 | Int($1) }
@@ -51,7 +51,7 @@ struct SSLContextTests {
         #expect(try !server.handshake())
         let answer = server.takeOutput()
         let hello = Array(try #require(answer).readableBytesView)
-        let share = try #require(extensionData(51, in: hello))
+        let share = try #require(HelloExtensions(in: hello).data(of: 51))
         #expect(Array(share.prefix(2)) == (Self.hasHybrid ? Self.x25519MLKEM768 : Self.x25519))
         // A HelloRetryRequest would only name the group.
         #expect(share.count > 2 + 32)
@@ -71,24 +71,4 @@ struct SSLContextTests {
             #expect(output.contains("handshake failure") != isAccepted)
         }
     }
-}
-
-/// Returns the data of an extension in a record with a ClientHello or a ServerHello, or nil if it has none.
-private func extensionData(_ type: Int, in record: [UInt8]) -> [UInt8]? {
-    func number(_ place: Int) -> Int { Int(record[place]) << 8 | Int(record[place + 1]) }
-    // The record's header, the message's header, the version, the random value.
-    var place = 5 + 4 + 2 + 32
-    place += 1 + Int(record[place])
-    let isClientHello = record[5] == 1
-    // Lists of cipher suites and compression methods, or one of each.
-    place += isClientHello ? 2 + number(place) : 2
-    place += isClientHello ? 1 + Int(record[place]) : 1
-    let end = place + 2 + number(place)
-    place += 2
-    while place < end {
-        let length = number(place + 2)
-        if number(place) == type { return Array(record[place + 4..<place + 4 + length]) }
-        place += 4 + length
-    }
-    return nil
 }
