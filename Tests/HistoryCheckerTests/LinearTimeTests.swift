@@ -4,8 +4,9 @@ import Vocabulary
 
 @Suite("The checker's time")
 struct LinearTimeTests {
-    /// Four connections of one wallet, with lost answers and crashes; most PINs are right, so the wallet is never
-    /// blocked for good.
+    /// Four connections of one wallet, with lost answers and crashes.
+    ///
+    /// Most PINs are right, so the wallet is never blocked permanently.
     private func visits(in operations: Int) async throws -> Double {
         let policy = try #require(AttemptPolicy(rounds: 4, attemptsPerRound: 5, blocks: [.milliseconds(7)]))
         let kind = RandomHistory.Kind(connections: 4, losses: 2, crashes: 1, rightShare: 900, operations: operations)
