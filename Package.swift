@@ -1235,6 +1235,11 @@ let tests: [Target] = [
             "Wire",
         ]
     ),
+    // The scenario files that `explore` writes, for their test.
+    .target(
+        name: "PlayedCounterexamples",
+        path: "Tests/PlayedCounterexamples"
+    ),
     .testTarget(
         name: "EndToEndTests",
         dependencies: [
@@ -1242,6 +1247,7 @@ let tests: [Target] = [
             "HostSystem",
             "Lab",
             "LabFiles",
+            "PlayedCounterexamples",
             "remote-pin-lab",
             "remote-pin-portal",
             "remote-pin-server",
@@ -1304,16 +1310,19 @@ let benchmarks: [Target] =
         .executableTarget(
             name: "explore",
             dependencies: [
+                "Administration",
                 "AttestationVerifier",
                 "AuditLog",
                 "EmbeddedServer",
                 "HostSystem",
                 "PINPolicy",
+                "PlayedCounterexamples",
                 "PostgreSQLStore",
                 "RemotePINServer",
                 "Secrets",
                 "ServerCommandLine",
                 "Statements",
+                "StoreMaintenance",
                 "Vault",
                 "Vocabulary",
                 "WalletStore",

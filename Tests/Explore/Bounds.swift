@@ -16,18 +16,26 @@ struct Bounds {
     var rights: UInt8 = 1
     /// Instructions that change the PIN, with any PIN.
     var changes: UInt8 = 0
+    /// Revocations with the deletion code.
     var revocations: UInt8 = 0
+    /// Revocations by the operator's command.
+    var commands: UInt8 = 0
     /// Two servers on a primary and a standby of PostgreSQL; otherwise one server with SQLite.
     var servers: UInt8 = 1
     var failovers: UInt8 = 0
     /// Waits for the standby that end early.
     var cancellations: UInt8 = 0
     var crashes: UInt8 = 0
+    /// Connections that are cut while their call waits.
+    var cuts: UInt8 = 0
     /// Restores, each of a backup made at any time before it.
     var restores: UInt8 = 0
     var rule = EpochRule.strict
     /// Steps of the clock by a minute, forward or back.
     var clockSteps: UInt8 = 0
+
+    /// Only steps that a lab can play.
+    var isPlayable = false
 
     /// The limit of states; reaching it is a failure.
     static let mostStates = 20_000_000
@@ -36,8 +44,9 @@ struct Bounds {
         [
             ("rounds", \.rounds), ("attempts", \.attempts), ("block", \.block), ("sessions", \.sessions),
             ("messages", \.messages), ("rights", \.rights), ("changes", \.changes), ("revocations", \.revocations),
-            ("servers", \.servers), ("failovers", \.failovers), ("cancellations", \.cancellations),
-            ("crashes", \.crashes), ("restores", \.restores), ("clock", \.clockSteps),
+            ("commands", \.commands), ("servers", \.servers), ("failovers", \.failovers),
+            ("cancellations", \.cancellations), ("crashes", \.crashes), ("cuts", \.cuts), ("restores", \.restores),
+            ("clock", \.clockSteps),
         ]
     }
 
@@ -98,6 +107,9 @@ struct Bounds {
         ("crashes", Bounds { ($0.crashes, $0.sessions) = (1, 3) }),
         ("blocks", Bounds { ($0.messages, $0.block, $0.clockSteps) = (2, 1, 1) }),
         ("revocation", Bounds { ($0.messages, $0.revocations, $0.crashes) = (2, 1, 1) }),
+        ("operator", Bounds { ($0.messages, $0.commands, $0.crashes, $0.cuts) = (2, 1, 1, 1) }),
+        ("cuts", Bounds { ($0.cuts, $0.sessions) = (1, 3) }),
+        ("cuts-revocation", Bounds { ($0.cuts, $0.messages, $0.revocations, $0.crashes) = (1, 2, 1, 1) }),
         ("change", Bounds { ($0.messages, $0.changes, $0.rights) = (2, 1, 2) }),
         ("two-servers", Bounds { ($0.servers, $0.failovers, $0.cancellations, $0.crashes) = (2, 1, 1, 1) }),
         (
@@ -118,6 +130,10 @@ struct Bounds {
                 ($0.messages, $0.block, $0.clockSteps) = (2, 1, 1)
             }
         ),
+        (
+            "two-servers-cuts",
+            Bounds { ($0.servers, $0.failovers, $0.cancellations, $0.cuts) = (2, 1, 1, 1) }
+        ),
         ("restore", Bounds { ($0.restores, $0.rights, $0.crashes) = (1, 0, 1) }),
         (
             "restore-charge-one",
@@ -125,6 +141,7 @@ struct Bounds {
         ),
         ("restore-change", Bounds { ($0.restores, $0.messages, $0.changes) = (1, 2, 1) }),
         ("restore-revocation", Bounds { ($0.restores, $0.rights, $0.messages, $0.revocations) = (1, 0, 2, 1) }),
+        ("restore-operator", Bounds { ($0.restores, $0.rights, $0.messages, $0.commands) = (1, 0, 2, 1) }),
     ]
 
     private init(_ set: (inout Bounds) -> Void) { set(&self) }

@@ -1,4 +1,5 @@
 internal import PINPolicy
+internal import PlayedCounterexamples
 internal import Vocabulary
 internal import WalletStore
 
@@ -10,7 +11,13 @@ final class Exploration {
         var transitions = 0
         var depth = 0
         var violation: String?
+        /// A lab shows the violation.
+        var isVisible = true
         var trace: [String] = []
+        /// The steps of the scenario that plays the trace; nil if a lab cannot play it.
+        var played: [PlayedStep]?
+        /// The place of the first step that a lab cannot play.
+        var obstacle: Int?
         /// The limit of states was reached.
         var isIncomplete = false
         /// Distinct runs of the production server and contents of the store.
@@ -68,8 +75,11 @@ final class Exploration {
                         next.append(after)
                         self.origins.append((Int32(first + place), UInt8(step)))
                     } catch let violation as Violation {
-                        report.violation = violation.text
-                        report.trace = try self.trace(to: first + place, action)
+                        (report.violation, report.isVisible) = (violation.text, violation.isVisible)
+                        let trace = try self.trace(to: first + place, action)
+                        report.trace = trace.map(\.text)
+                        report.obstacle = trace.firstIndex { !$0.canBePlayed }
+                        if report.obstacle == nil { report.played = self.transitions.played(trace.map(\.action)) }
                         return self.ended(report)
                     }
                 }
@@ -99,29 +109,42 @@ final class Exploration {
         return report
     }
 
-    /// The transcript of the steps that lead to a state and one more.
-    private func trace(to index: Int, _ last: Action) throws -> [String] {
+    private typealias Step = (action: Action, text: String, canBePlayed: Bool)
+
+    /// The steps that lead to a state and one more.
+    private func trace(to index: Int, _ last: Action) throws -> [Step] {
         var steps: [UInt8] = []
         var place = index
         while self.origins[place].parent >= 0 {
             steps.append(self.origins[place].step)
             place = Int(self.origins[place].parent)
         }
-        var (state, areSwapped, lines) = (self.start, false, [String]())
+        var playing = self.transitions
+        playing.bounds.isPlayable = true
+        var (state, areSwapped, trace) = (self.start, false, [Step]())
+        func add(_ action: Action) {
+            trace.append((action, self.text(of: action, in: state, areSwapped), playing.canPlay(action, in: state)))
+        }
         for step in steps.reversed() {
             let action = self.transitions.actions(in: state)[Int(step)]
-            lines.append(self.text(of: action, in: state, areSwapped))
-            let after = self.transitions.canonical(try self.transitions.state(after: action, in: state))
+            add(action)
+            let after = self.transitions.canonical(try playing.state(after: action, in: state))
             state = after.state
             if after.isSwapped { areSwapped.toggle() }
         }
-        return lines + [self.text(of: last, in: state, areSwapped)]
+        add(last)
+        return trace
     }
 
     /// - Parameter areSwapped: Whether the two clients have changed their places an odd number of times.
     private func text(of action: Action, in state: State, _ areSwapped: Bool) -> String {
         func name(_ number: Int) -> String {
-            number == Transitions.revoking ? "owner" : "client \((number == 1) != areSwapped ? 2 : 1)"
+            let client = Transitions.client(of: number)
+            let isCommand = self.bounds.revocations == 0
+            let name =
+                client == Transitions.revoking
+                ? isCommand ? "operator" : "owner" : "client \((client == 1) != areSwapped ? 2 : 1)"
+            return client == number ? name : "\(name), whose connection was cut"
         }
         func host(_ number: Int) -> String { "server \(self.transitions.server(of: number) + 1)" }
         switch action {
@@ -141,6 +164,7 @@ final class Exploration {
             let answer = self.runs[state[number].node].finding.answer
             return "\(host(number)) -> \(name(number)): \(answer.map { "\($0)" } ?? "")"
         case .lose(let number): return "the connection of \(name(number)) is cut before its answer"
+        case .cut(let number): return "the connection of \(name(number)) is cut while its call waits"
         case .crash(let server): return "server \(server + 1) crashes and starts again"
         case .backUp: return "a backup is made"
         case .restore: return "the backup is restored with the rule \(self.bounds.rule.rawValue)"
@@ -158,7 +182,7 @@ extension Operation {
         case .certify(let attempt):
             if case .releaseShare = attempt.effect { "judges the PIN" } else { "judges the PIN, to change it" }
         case .report: "reads the wallet's state"
-        case .revoke: "revokes the wallet"
+        case .revoke, .revokeWallet: "revokes the wallet"
         }
     }
 }
@@ -178,7 +202,7 @@ extension Reply {
         case .judged(.pinKeyChanged): "another PIN key is current"
         case .judged(.identityChanged): "the identity has changed"
         case .report(let revocation): revocation == nil ? "in use" : "revoked"
-        case .revoked: "done"
+        case .revoked, .walletsRevoked: "done"
         case .failed(let error): "\(error)"
         }
     }

@@ -87,6 +87,12 @@ final class PausedStore: WalletStore {
         return outcome
     }
 
+    func revoke(wallets: [WalletID], at now: Timestamp) async throws(StoreError) -> WalletsRevocationOutcome {
+        let reply = await self.perform(.revokeWallet(at: now))
+        guard case .walletsRevoked(let outcome) = reply else { throw Self.failure(reply) }
+        return outcome
+    }
+
     func wallet(ofDeletionCode digest: SHA256Digest) async throws(StoreError) -> WalletID? { self.wallet }
     func isSolutionRevoked() async throws(StoreError) -> Bool { false }
     func operatorValues() async throws(StoreError) -> OperatorValues { OperatorValues(revision: 0, values: [:]) }
@@ -107,9 +113,6 @@ extension PausedStore {
     }
     func noteRecorded(blocksOf wallets: [WalletID]) async throws(StoreError) { throw .unavailable }
     func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int { throw .unavailable }
-    func revoke(wallets: [WalletID], at now: Timestamp) async throws(StoreError) -> WalletsRevocationOutcome {
-        throw .unavailable
-    }
     func end(_ wallets: [WalletID], as revocation: Revocation, at now: Timestamp) async throws(StoreError)
         -> WalletsEnding
     { throw .unavailable }

@@ -33,6 +33,8 @@ enum Message: Hashable, Sendable, CustomStringConvertible {
     case openSession
     case instruct(counter: UInt8, entry: UInt8, pin: EnteredPIN, changesPIN: Bool)
     case revoke
+    /// The operator's command, which is no message of a client.
+    case command
 
     var description: String {
         switch self {
@@ -40,6 +42,7 @@ enum Message: Hashable, Sendable, CustomStringConvertible {
         case .instruct(_, let entry, let pin, let changesPIN):
             "\(changesPIN ? "ChangePIN" : "CheckPIN") with \(pin), attempt \(entry)"
         case .revoke: "RevokeWithCode"
+        case .command: "revoke wallet"
         }
     }
 }
@@ -85,6 +88,7 @@ final class Phone {
             case .instruct(let counter, let entry, let pin, let changesPIN):
                 [.instruct(self.instruct(UInt64(counter), entry, pin, changesPIN, on: connection))]
             case .revoke: [.revokeWithCode(self.deletionCode.characters)]
+            case .command: preconditionFailure("an operator's command has no frames")
             }
         let frames = calls.enumerated().map { Request(id: UInt64($0.offset + 1), call: $0.element).encoded() }
         self.sent[sending] = frames

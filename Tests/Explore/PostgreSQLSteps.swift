@@ -72,6 +72,10 @@ final class PostgreSQLSteps: StoreSteps {
         case .revoke(_, let now):
             if values.row.state.revocation == nil { values.revoke(.byUser, at: now) }
             return (.revoked(.revoked(values.id, at: values.row.state.revokedAt)), self.rows(values), true)
+        case .revokeWallet(let now):
+            let isFirst = values.row.state.revocation == nil
+            if isFirst { values.revoke(Revocation(reason: .wallet, mayRegisterAnew: true), at: now) }
+            return (.walletsRevoked(.revoked(now: isFirst ? 1 : 0, before: isFirst ? 0 : 1)), self.rows(values), true)
         }
     }
 

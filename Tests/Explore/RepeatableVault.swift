@@ -8,7 +8,7 @@ internal import Vocabulary
 ///
 /// Two values sealed by different connections differ, as those of a real vault do.
 final class RepeatableVault: Vault {
-    private let macs: KeyFileVault
+    let macs: KeyFileVault
     private let place = Mutex<(run: UInt8, count: UInt8)>((run: 0, count: 0))
 
     init(macs: KeyFileVault) {

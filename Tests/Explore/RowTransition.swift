@@ -1,12 +1,17 @@
 internal import PINPolicy
 internal import WalletStore
 
-/// A step of the store as `docs/model/counting.pml` has it, without attempt ids.
+/// A step of the store, or the end of a wait for the standby, as `docs/model/counting.pml` has it, without attempt ids.
 struct RowTransition: Hashable {
     let description: String
 
+    /// A step that a client's call causes.
+    ///
     /// Returns nil for a step that the model lacks: a change of the PIN, a read, or the revocation itself.
-    init?(_ operation: Operation, _ reply: Reply, _ before: Facts, _ after: Facts) {
+    ///
+    /// - Parameter commits: Whether its answer waits for a commit that a standby has.
+    /// - Throws: ``Violation`` for a reply that steps of this kind do not have.
+    init?(_ operation: Operation, _ reply: Reply, _ before: Facts, _ after: Facts, commits: Bool) throws(Violation) {
         let event: String
         switch operation {
         case .beginSession: event = "session"
@@ -15,7 +20,7 @@ struct RowTransition: Hashable {
             let isRepetition = before.record.lastWrongAttempt == attempt.attemptID
             let isRight = attempt.candidate == attempt.pinKey
             event = "\(isRepetition ? "repeated" : "new") \(isRight ? "right" : "wrong")"
-        case .identity, .report, .revoke: return nil
+        case .identity, .report, .revoke, .revokeWallet: return nil
         }
         let answer: String
         switch reply {
@@ -23,10 +28,35 @@ struct RowTransition: Hashable {
         case .session(.active): answer = "told"
         case .judged(.valid): answer = "share"
         case .judged(.notValid): answer = "told"
-        default: return nil
+        // The session or the client has the key from before a change of the PIN.
+        case .judged(.pinKeyChanged), .judged(.identityChanged), .session(.identityChanged): return nil
+        case .session(.counterNotIncreased), .identity, .report, .revoked, .walletsRevoked, .failed:
+            throw Violation(text: "a step of the kind \(event) has the reply \(reply.text)")
         }
         self.description =
             "\(event), failures \(before.record.failures), revoked \(before.isRevoked ? 1 : 0)"
-            + " -> \(answer), failures \(after.record.failures)"
+            + " -> \(answer), failures \(after.record.failures)\(commits ? ", commits" : "")"
+    }
+
+    /// The end of a wait for the standby.
+    init(wait isRevocation: Bool, _ end: String, isAnswered: Bool) {
+        self.description =
+            "wait of \(isRevocation ? "the revocation" : "a call"), \(end) -> "
+            + (isAnswered ? "answered" : "not answered")
+    }
+}
+
+extension Transitions {
+    /// Takes note of the server's answer after the end of a wait for the standby, for the comparison with the model.
+    func noteWait(_ end: String, _ state: State) throws {
+        guard state.waiting >= 0, case let number = Int(state.waiting), number <= Self.revoking else { return }
+        let reply = Input(event: .reply(self.runs.reply(state[number].reply)), time: state.time)
+        let next = try self.runs.node(after: state[number].node, reply, place: self.place(of: number))
+        var isAnswered = true
+        switch self.runs[next].finding.answer {
+        case nil, .refused: isAnswered = false
+        case .session, .right, .changed, .wrong, .blocked, .revoked, .revocationConfirmed: break
+        }
+        self.rows.note(RowTransition(wait: number == Self.revoking, end, isAnswered: isAnswered))
     }
 }

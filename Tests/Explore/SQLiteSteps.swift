@@ -41,6 +41,8 @@ final class SQLiteSteps: StoreSteps {
                 case .report: reply = .report(try store.report(of: self.phone.walletID)?.revocation)
                 case .revoke(let digest, let now):
                     reply = .revoked(try store.revoke(byDeletionCode: digest, at: now))
+                case .revokeWallet(let now):
+                    reply = .walletsRevoked(try store.revoke(wallets: [self.phone.walletID], at: now))
                 }
             } catch let error as StoreError {
                 reply = .failed(error)
@@ -60,7 +62,7 @@ final class SQLiteSteps: StoreSteps {
         try self.change(contents) { store in
             let number = store.epochCharges.count + 2
             try store.open([StoredEpoch(number: number, rule: rule, openedAt: now, mac: [])])
-            if isEnded { try store.recordWipe(of: self.phone.walletID, at: now) }
+            if isEnded { _ = try store.end([self.phone.walletID], as: .byUser, at: now) }
             if isBlocked { _ = try store.blockPermanently([self.phone.walletID]) }
         }
     }

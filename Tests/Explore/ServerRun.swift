@@ -17,6 +17,8 @@ struct Input: Hashable {
     enum Event: Hashable {
         case message(Message)
         case reply(Reply)
+        /// The client's side of the connection ends.
+        case cut
     }
 
     var event: Event
@@ -52,6 +54,7 @@ final class ServerRun {
     private let clock: SetClock
     private let audit: AuditLog
     private let policy: AttemptPolicy
+    private let admin: OperatorCommand
     private(set) var count = 0
 
     /// A clock that the explorer sets.
@@ -84,6 +87,7 @@ final class ServerRun {
             }
         }
         self.audit = try audit.get()
+        self.admin = try OperatorCommand(vault: vault.macs, clock: clock, audit: self.audit, folder: folder)
     }
 
     /// The registration of the phone's wallet.
@@ -131,7 +135,9 @@ final class ServerRun {
         let store = PausedStore(wallet: self.phone.walletID)
         let server = try self.server(with: store)
         self.vault.begin(UInt8(place + 1))
-        let revokes = inputs.contains { $0.event == .message(.revoke) }
+        let isCommand = inputs.first?.event == .message(.command)
+        let result = Box<Answer?>(nil)
+        let revokes = isCommand || inputs.contains { $0.event == .message(.revoke) }
         var other: ServedConnection?
         var parked: CheckedContinuation<Reply, Never>?
         if revokes {
@@ -153,15 +159,19 @@ final class ServerRun {
             self.clock.isRead.value = false
             _ = connection.takeAnswers()
             switch input.event {
+            case .message(.command): self.admin.revoke(self.phone.walletID, at: server, self.queue, result)
+            case .cut: connection.abort()
             case .message(let message): connection.send(self.phone.frames(message, on: place))
             case .reply(let reply): store.take()?.resume(returning: reply)
             }
-            self.settle(all) { store.operation != nil || connection.isAnswered || connection.isDone }
-            let answers = connection.takeAnswers()
+            self.settle(all) {
+                store.operation != nil || (isCommand ? result.value != nil : connection.isAnswered || connection.isDone)
+            }
+            let answer = isCommand ? result.value : connection.takeAnswers().last.flatMap(Answer.init)
             finding = Finding(
                 operation: store.operation,
-                answer: answers.last.flatMap(Answer.init),
-                isClosed: connection.isDone || !connection.isOpen,
+                answer: answer,
+                isClosed: isCommand ? answer != nil : connection.isDone || !connection.isOpen,
                 isJoined: other == nil && server.connectionCount(of: self.phone.walletID) > 0,
                 closesOthers: wasOpen && other?.isOpen == false,
                 isRecorded: self.audit.newest.number > entries,
@@ -169,6 +179,7 @@ final class ServerRun {
             )
         }
         self.end(all, [parked, store.take()])
+        if isCommand { self.settle(all) { result.value != nil } }
         return finding
     }
 

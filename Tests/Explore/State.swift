@@ -1,6 +1,6 @@
 /// One state of wallet, servers, store and clients; small, because millions are kept.
 struct State: Hashable {
-    /// A connection; the third one revokes the wallet.
+    /// A connection; the third one revokes the wallet, and another three were cut while their call waited.
     struct Connection: Hashable {
         /// The number of the state of the server's side in ``ServerRuns``; negative if not connected.
         var node: Int32 = -1
@@ -37,7 +37,13 @@ struct State: Hashable {
     var first = Connection()
     var second = Connection()
     var revoking = Connection()
+    var firstCut = Connection()
+    var secondCut = Connection()
+    var revokingCut = Connection()
     var time: Int8 = 0
+
+    /// The state of the connection that lost the answer to the last entry, for traces that a lab can play.
+    var lost: Int32 = -1
 
     // The used part of each bound.
     var sessions: UInt8 = 0
@@ -46,9 +52,11 @@ struct State: Hashable {
     var rights: UInt8 = 0
     var changes: UInt8 = 0
     var revocations: UInt8 = 0
+    var commands: UInt8 = 0
     var failovers: UInt8 = 0
     var cancellations: UInt8 = 0
     var crashes: UInt8 = 0
+    var cuts: UInt8 = 0
     var restores: UInt8 = 0
     var clockSteps: UInt8 = 0
 
@@ -72,14 +80,20 @@ struct State: Hashable {
             switch connection {
             case 0: self.first
             case 1: self.second
-            default: self.revoking
+            case 2: self.revoking
+            case 3: self.firstCut
+            case 4: self.secondCut
+            default: self.revokingCut
             }
         }
         set {
             switch connection {
             case 0: self.first = newValue
             case 1: self.second = newValue
-            default: self.revoking = newValue
+            case 2: self.revoking = newValue
+            case 3: self.firstCut = newValue
+            case 4: self.secondCut = newValue
+            default: self.revokingCut = newValue
             }
         }
     }
@@ -116,6 +130,8 @@ enum Action: Hashable {
     case deliver(Int)
     /// The connection is cut before its answer arrives.
     case lose(Int)
+    /// The connection is cut while its call waits; the server continues the call.
+    case cut(Int)
     case crash(Int)
     case backUp
     case restore

@@ -10,6 +10,8 @@ enum Operation: Sendable {
     case certify(Attempt)
     case report
     case revoke(SHA256Digest, at: Timestamp)
+    /// By the operator's command.
+    case revokeWallet(at: Timestamp)
 }
 
 /// The store's reply to a step.
@@ -19,6 +21,7 @@ enum Reply: Hashable, Sendable {
     case judged(AttemptOutcome)
     case report(Revocation?)
     case revoked(CodeRevocationOutcome)
+    case walletsRevoked(WalletsRevocationOutcome)
     case failed(StoreError)
 }
 

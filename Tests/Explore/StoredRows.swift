@@ -56,16 +56,15 @@ final class StoredRows {
             throw Violation(text: "a step leaves rows that cannot be read")
         }
         self.done[step] = result
-        if let transition = RowTransition(
-            operation,
-            result.reply,
-            self.facts(in: contents),
-            self.facts(in: result.contents)
-        ) {
+        let (before, after) = (self.facts(in: contents), self.facts(in: result.contents))
+        let waits = result.commits && self.steps is PostgreSQLSteps
+        if let transition = try RowTransition(operation, result.reply, before, after, commits: waits) {
             self.transitions.insert(transition)
         }
         return result
     }
+
+    func note(_ transition: RowTransition) { self.transitions.insert(transition) }
 
     func restore(_ contents: Int32, rule: EpochRule, at time: Int8, isEnded: Bool, isBlocked: Bool) throws -> Int32 {
         let restore = Restore(contents: contents, time: time, isEnded: isEnded, isBlocked: isBlocked)

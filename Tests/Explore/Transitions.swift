@@ -5,6 +5,8 @@ internal import WalletStore
 /// A violated invariant.
 struct Violation: Error {
     let text: String
+    /// A client or an operator of a lab can see it.
+    var isVisible = true
 }
 
 /// The steps that a state allows, and the invariants that each of them keeps.
@@ -12,31 +14,46 @@ struct Violation: Error {
 /// The decisions are the server's and the store's: ``ServerRuns`` and ``StoredRows``. Here stand the order of events,
 /// which is free, and the semantics of two databases: a commit returns once the standby has it.
 struct Transitions {
-    let bounds: Bounds
+    var bounds: Bounds
     let runs: ServerRuns
     let rows: StoredRows
 
-    /// The third connection, whose client has the deletion code.
+    /// The third connection, whose client has the deletion code, or the command of an operator.
     static let revoking = 2
+    /// The connections, and after them those that were cut while their call waited.
+    static let connections = 0...5
+
+    /// The client of a connection.
+    static func client(of connection: Int) -> Int { connection % 3 }
+
+    /// The place of a client's connection after it was cut.
+    static func cut(_ client: Int) -> Int { client + 3 }
 
     /// The place of a connection among those whose messages and sealed values differ.
-    private func place(of connection: Int) -> Int { self.bounds.areClientsAlike && connection == 1 ? 0 : connection }
+    func place(of connection: Int) -> Int {
+        let client = Self.client(of: connection)
+        return self.bounds.areClientsAlike && client == 1 ? 0 : client
+    }
 
     /// The server of a connection.
-    func server(of connection: Int) -> Int { connection == 1 && self.bounds.servers == 2 ? 1 : 0 }
+    func server(of connection: Int) -> Int { Self.client(of: connection) == 1 && self.bounds.servers == 2 ? 1 : 0 }
 
     /// Returns the representative of the states that differ from this one only in which of two alike clients is which.
     func canonical(_ state: State) -> (state: State, isSwapped: Bool) {
-        guard self.bounds.areClientsAlike, state.second.precedes(state.first) else { return (state, false) }
+        guard self.bounds.areClientsAlike,
+            state.first == state.second
+                ? state.secondCut.precedes(state.firstCut) : state.second.precedes(state.first)
+        else { return (state, false) }
         var swapped = state
         (swapped.first, swapped.second) = (state.second, state.first)
+        (swapped.firstCut, swapped.secondCut) = (state.secondCut, state.firstCut)
         return (swapped, true)
     }
 
     /// Returns the steps that may come next.
     func actions(in state: State) -> [Action] {
         var actions: [Action] = []
-        for connection in 0...Self.revoking { self.addActions(of: connection, in: state, to: &actions) }
+        for connection in Self.connections { self.addActions(of: connection, in: state, to: &actions) }
         if state.isBehind {
             actions.append(.replicate)
             if state.failovers < self.bounds.failovers {
@@ -53,17 +70,19 @@ struct Transitions {
             actions.append(state.backup == nil ? .backUp : .restore)
         }
         if state.clockSteps < self.bounds.clockSteps { actions += [.setClock(1), .setClock(-1)] }
-        return actions
+        return self.bounds.isPlayable ? actions.filter { self.canPlay($0, in: state) } : actions
     }
 
     private func isUsed(_ server: Int, in state: State) -> Bool {
-        (0...Self.revoking).contains { self.server(of: $0) == server && state[$0].node >= 0 }
+        Self.connections.contains { self.server(of: $0) == server && state[$0].node >= 0 }
     }
 
     private func addActions(of number: Int, in state: State, to actions: inout [Action]) {
         let connection = state[number]
         if connection.node < 0 {
+            if number > Self.revoking { return }
             if number == Self.revoking {
+                if state.commands < self.bounds.commands { actions.append(.send(number, .command)) }
                 if state.revocations < self.bounds.revocations { actions.append(.send(number, .revoke)) }
             } else if state.sessions < self.bounds.sessions {
                 actions.append(.send(number, .openSession))
@@ -74,18 +93,27 @@ struct Transitions {
             actions += [.deliver(number), .lose(number)]
             return
         }
+        let node = self.runs[connection.node]
+        if node.finding.operation != nil, self.mayBeCut(number, in: state) { actions.append(.cut(number)) }
         if connection.reply >= 0 {
             if state.waiting != number { actions.append(.proceed(number)) }
             return
         }
-        let node = self.runs[connection.node]
         if node.finding.operation != nil {
             if state.waiting < 0 { actions.append(.step(number)) }
             return
         }
-        guard number != Self.revoking, state.messages < self.bounds.messages else { return }
+        guard number < Self.revoking, state.messages < self.bounds.messages else { return }
         self.addInstructions(on: number, counter: node.nextCounter, in: state, to: &actions)
     }
+
+    /// Whether the client may leave; an operator's command has no connection here.
+    private func mayBeCut(_ number: Int, in state: State) -> Bool {
+        guard number <= Self.revoking, state.cuts < self.bounds.cuts else { return false }
+        return state[Self.cut(number)].node < 0 && !self.isCommand(state[number].node)
+    }
+
+    private func isCommand(_ node: Int32) -> Bool { self.runs[node].inputs.first?.event == .message(.command) }
 
     private func addInstructions(on number: Int, counter: UInt8, in state: State, to actions: inout [Action]) {
         var pins: [EnteredPIN] = [.wrong]
@@ -117,18 +145,21 @@ struct Transitions {
         case .send(let number, let message): try self.send(message, on: number, &state)
         case .step(let number): try self.step(of: number, &state)
         case .replicate:
+            try self.noteWait("replicated", state)
             state.standby = state.primary
             state.isBehind = false
             state.waiting = -1
         case .cancelWait:
             state.cancellations += 1
             state[Int(state.waiting)].reply = self.runs.number(of: .failed(.outcomeUnknown))
+            try self.noteWait("cancelled", state)
             state.waiting = -1
         case .failOver(let keepsCommit):
             state.failovers += 1
             if keepsCommit { state.standby = state.primary }
             if state.waiting >= 0 {
                 state[Int(state.waiting)].reply = self.runs.number(of: .failed(.outcomeUnknown))
+                try self.noteWait("failover", state)
             }
             state.primary = state.standby
             state.isBehind = false
@@ -138,7 +169,12 @@ struct Transitions {
             state[number].reply = -1
             try self.enter(input, on: number, &state)
         case .deliver(let number): try self.deliver(on: number, &state)
-        case .lose(let number): state[number] = State.Connection()
+        case .lose(let number):
+            if self.bounds.isPlayable { state.lost = state[number].node }
+            state[number] = State.Connection()
+        case .cut(let number):
+            state.cuts += 1
+            try self.cut(number, &state)
         case .crash(let server):
             state.crashes += 1
             self.end(server, &state)
@@ -156,6 +192,7 @@ struct Transitions {
         switch message {
         case .openSession: state.sessions += 1
         case .revoke: state.revocations += 1
+        case .command: state.commands += 1
         case .instruct(_, let entry, let pin, let changesPIN):
             state.messages += 1
             state.entries = max(state.entries, entry)
@@ -172,16 +209,41 @@ struct Transitions {
         state[number].node = next
         state[number].hasAnswer = finding.answer != nil
         if finding.isRecorded {
-            if number == Self.revoking { state.isRevocationRecorded = true } else { state.isBlockRecorded = true }
+            if Self.client(of: number) == Self.revoking {
+                state.isRevocationRecorded = true
+            } else {
+                state.isBlockRecorded = true
+            }
         }
         if finding.closesOthers {
             for other in 0...Self.revoking where other != number && self.server(of: other) == self.server(of: number) {
-                if state[other].node >= 0, self.runs[state[other].node].finding.isJoined {
-                    self.close(other, &state)
-                }
+                guard state[other].node >= 0, self.runs[state[other].node].finding.isJoined else { continue }
+                // An operator's command leaves idle connections open.
+                let isBusy = state[other].hasAnswer || self.runs[state[other].node].finding.operation != nil
+                if isBusy || !self.isCommand(next) { try self.abort(other, &state) }
             }
         }
-        if finding.isClosed, finding.answer == nil { self.close(number, &state) }
+        if finding.isClosed, finding.answer == nil, finding.operation == nil { self.close(number, &state) }
+    }
+
+    /// Closes a connection at the server.
+    ///
+    /// If the bounds have cuts, its waiting call goes on.
+    private func abort(_ number: Int, _ state: inout State) throws {
+        let callWaits = self.runs[state[number].node].finding.operation != nil
+        guard callWaits, self.bounds.cuts > 0, state[Self.cut(number)].node < 0 else {
+            return self.close(number, &state)
+        }
+        try self.cut(number, &state)
+    }
+
+    /// Cuts a connection: the server continues its call, and the client may connect again.
+    private func cut(_ number: Int, _ state: inout State) throws {
+        let place = Self.cut(number)
+        state[place] = state[number]
+        state[number] = State.Connection()
+        if state.waiting == number { state.waiting = Int8(place) }
+        try self.enter(Input(event: .cut, time: state.time), on: place, &state)
     }
 
     private func close(_ number: Int, _ state: inout State) {
@@ -190,7 +252,7 @@ struct Transitions {
     }
 
     private func end(_ server: Int, _ state: inout State) {
-        for number in 0...Self.revoking where self.server(of: number) == server { self.close(number, &state) }
+        for number in Self.connections where self.server(of: number) == server { self.close(number, &state) }
     }
 
     private func step(of number: Int, _ state: inout State) throws {
@@ -224,7 +286,7 @@ struct Transitions {
         _ after: Facts,
         _ state: inout State
     ) throws {
-        guard let pin = self.lastPIN(of: node) else { preconditionFailure("the step belongs to an instruction") }
+        guard let (_, pin) = self.lastEntry(of: node) else { preconditionFailure("the step belongs to an instruction") }
         let isRepetition = before.record.lastWrongAttempt == attempt.attemptID
         if case .notValid = outcome { try self.checkLength(of: after.record.block, at: attempt.now) }
         switch outcome {
@@ -255,14 +317,6 @@ struct Transitions {
         throw Violation(text: "a block outlasts its length")
     }
 
-    /// The PIN of the instruction that a connection's call carries out.
-    private func lastPIN(of node: Int32) -> EnteredPIN? {
-        for input in self.runs[node].inputs.reversed() {
-            if case .message(.instruct(_, _, let pin, _)) = input.event { return pin }
-        }
-        return nil
-    }
-
     private func deliver(on number: Int, _ state: inout State) throws {
         let finding = self.runs[state[number].node].finding
         guard let answer = finding.answer else { preconditionFailure("an answer is on its way") }
@@ -275,7 +329,7 @@ struct Transitions {
             }
         }
         if case .session(isBlockedPermanently: true, hasShare: true) = answer {
-            throw Violation(text: "a permanently blocked wallet gets its presence share")
+            throw Violation(text: "a permanently blocked wallet gets its presence share", isVisible: false)
         }
         if answer.hasShare, state.isRevocationConfirmed, self.server(of: number) == self.server(of: Self.revoking) {
             throw Violation(text: "a share leaves after the server confirmed the revocation")
@@ -284,6 +338,7 @@ struct Transitions {
         if answer == .changed { state.isChangeConfirmed = true }
         if answer == .revocationConfirmed { state.isRevocationConfirmed = true }
         state[number].hasAnswer = false
+        if self.lastEntry(of: state[number].node) != nil { state.lost = -1 }
         if finding.isClosed { self.close(number, &state) }
     }
 
@@ -309,7 +364,9 @@ struct Transitions {
     /// The invariants of every state: what was acknowledged survives.
     private func check(_ state: State) throws {
         let facts = self.rows.facts(in: state.primary.contents)
-        if facts.isRevoked, facts.hasShare { throw Violation(text: "a revoked wallet keeps its unlock share") }
+        if facts.isRevoked, facts.hasShare {
+            throw Violation(text: "a revoked wallet keeps its unlock share", isVisible: false)
+        }
         if state.isRevocationConfirmed, !facts.isRevoked { throw Violation(text: "a confirmed revocation is lost") }
         if state.isChangeConfirmed, !facts.hasSecondPIN {
             throw Violation(text: "a confirmed change of the PIN is lost")

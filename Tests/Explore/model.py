@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Compares docs/model/counting.pml with the explorer: the constants, and every step on the wallet's row.
+"""Compares docs/model/counting.pml with the explorer: the constants, every step on the wallet's row, and every end of a
+wait for the standby.
 
     Tests/Explore/model.py EXPLORE     EXPLORE is the explorer's program
 
 Both run to the end of their bounds and print each kind of step once: the event, the number of failures before and
-after, whether the wallet is revoked, and the answer. The sets of the model, of SQLite and of PostgreSQL must be equal.
+after, whether the wallet is revoked, the answer, and whether the answer waits for a commit. Likewise, they print each
+end of such a wait, and whether the call is answered. The sets of the model and of PostgreSQL must be equal. Those of
+SQLite, which has no standby, are compared without the waits.
 """
 import re, subprocess, sys, tempfile
 from pathlib import Path
@@ -13,13 +16,29 @@ MODEL = Path(__file__).resolve().parents[2] / "docs/model/counting.pml"
 # Three messages reach every row: two wrong PINs and one more, which is an instruction or opens a session.
 MESSAGES = 3
 BOUNDS = [["sessions=1", "messages=3"], ["sessions=2", "messages=2"]]
+# Constants of the model without a counterpart in the explorer.
+WITHOUT_COUNTERPART = {
+    "EXPIRIES": "the explorer has no leases; the simulator has",
+    "REVOCATION": "the number of a process, not a bound",
+}
 STORES = {"SQLite": "attempts", "PostgreSQL": "two-servers"}
 # Places of the model at which a step is printed: the line, and the answer and the failures after the step.
 PLACES = [
-    (":: primary.revoked -> goto done", "0", "primary.failures"),
+    (":: primary.revoked ->", "0", "primary.failures"),
     (") -> judgement = primary.serial; round = primary.round;", "1", "primary.failures"),
     ("serials++; judgement = serials; round = primary.round; valid = right;", "1 + right",
      "(right -> 0 : primary.failures + 1)"),
+]
+# Places of the model at which a wait for the standby ends, and the end.
+ENDS = [
+    (":: waiting == me + 1 && !behind -> waiting = 0;", "a call, replicated -> answered"),
+    (":: waiting == me + 1 && cancellations < CANCELLATIONS -> cancellations++; waiting = 0;",
+     "a call, cancelled -> not answered"),
+    (":: waiting != me + 1 ->", "a call, failover -> not answered"),
+    (":: waiting == REVOCATION && !behind -> waiting = 0", "the revocation, replicated -> answered"),
+    (":: waiting == REVOCATION && cancellations < CANCELLATIONS -> cancellations++; waiting = 0;",
+     "the revocation, cancelled -> not answered"),
+    (":: waiting != REVOCATION ->", "the revocation, failover -> not answered"),
 ]
 ANSWERS = {"0": "revoked", "1": "told", "2": "share"}
 
@@ -31,8 +50,11 @@ def printing_steps(text):
             sys.exit(f"the model has {text.count(place)} places with: {place}")
         values = f"id, primary.lastWrong, right, primary.failures, primary.revoked, {answer}, {after}"
         step = f'printf("STEP %d %d %d %d %d %d %d\\n", {values})'
-        before_jump = place.replace("goto done", f"{step}; goto done")
-        text = text.replace(place, before_jump if "goto" in place else f"{place} {step};")
+        text = text.replace(place, f"{place} {step};")
+    for place, end in ENDS:
+        if text.count(place) != 1:
+            sys.exit(f"the model has {text.count(place)} places with: {place}")
+        text = text.replace(place, f'{place.rstrip(";")}{"" if place.endswith("->") else ";"} printf("WAIT {end}\\n");')
     return re.sub(r"^(#define MESSAGES) \d+", rf"\1 {MESSAGES}", text, flags=re.M)
 
 
@@ -50,14 +72,14 @@ def model_steps(text, folder):
         entry, last, right, failures, revoked, answer, after = words[1:]
         pin = "right" if right == "1" else "wrong"
         event = "session" if entry == "0" else f"{'repeated' if entry == last else 'new'} {pin}"
-        steps.add(f"{event}, failures {failures}, revoked {revoked} -> {ANSWERS[answer]}, failures {after}")
-    return steps
+        steps.add(f"{event}, failures {failures}, revoked {revoked} -> {ANSWERS[answer]}, failures {after}, commits")
+    return steps | {f"wait of {line[5:].rstrip()}" for line in lines if line.startswith("WAIT ")}
 
 
 def explorer_steps(explore, plan):
     steps = set()
     for bounds in BOUNDS:
-        command = [explore, "--transitions", plan, "revocations=1", "failovers=0", "cancellations=0", *bounds]
+        command = [explore, "--transitions", plan, "revocations=1", *bounds]
         steps |= set(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines())
     return steps
 
@@ -72,6 +94,8 @@ def main():
     bounds = {name: int(value) for name, value in (word.split("=") for word in plan.split())}
     expected = {
         "ALLOWANCE": bounds["rounds"] * bounds["attempts"],
+        # In both, each message may have an attempt id that no other has.
+        "ENTRIES": constants.get("MESSAGES"),
         "RIGHTS": bounds["rights"],
         "FAILOVERS": bounds["failovers"],
         "CANCELLATIONS": bounds["cancellations"],
@@ -81,13 +105,24 @@ def main():
         for name, value in expected.items()
         if constants.get(name) != value
     ]
+    # The model counts openings of sessions as messages, and needs no session for an instruction.
+    if not 0 < constants.get("MESSAGES", 0) <= bounds["messages"] + bounds["sessions"]:
+        problems.append("the model has more MESSAGES than the explorer has messages and sessions")
+    known = {*expected, "MESSAGES", *WITHOUT_COUNTERPART}
+    problems += [f"{name} is compared with nothing" for name in sorted(constants.keys() - known)]
+    problems += [f"the model has no {name}" for name in sorted(known - constants.keys())]
     with tempfile.TemporaryDirectory() as folder:
         model = model_steps(text, Path(folder))
     for store, plan in STORES.items():
         steps = explorer_steps(explore, plan)
-        problems += [f"only the model has, not {store}: {step}" for step in sorted(model - steps)]
-        problems += [f"only {store} has, not the model: {step}" for step in sorted(steps - model)]
-    print("\n".join(problems + [f"{len(expected)} constants and {len(model)} steps compared"]))
+        expected_steps = model
+        if store == "SQLite":
+            expected_steps = {step.removesuffix(", commits") for step in model if not step.startswith("wait ")}
+        problems += [f"only the model has, not {store}: {step}" for step in sorted(expected_steps - steps)]
+        problems += [f"only {store} has, not the model: {step}" for step in sorted(steps - expected_steps)]
+    waits = sum(step.startswith("wait ") for step in model)
+    summary = [f"{len(expected) + 1} constants, {len(model) - waits} steps and {waits} ends of a wait compared"]
+    print("\n".join(problems + summary + [f"{name}: {why}" for name, why in WITHOUT_COUNTERPART.items()]))
     return 1 if problems else 0
 
 

@@ -45,7 +45,7 @@ endNext:
         if :: id > 0 && rights < RIGHTS -> rights++; right = true :: true fi;
         printf("MSC: connection %d: entry %d, right PIN %d\n", me, id, right);
         if
-        :: primary.revoked -> goto done /* the error `revoked`, which is no verdict */
+        :: primary.revoked -> if :: sure[me] -> goto answer :: else fi /* the error `revoked`: no verdict, judgement 0 */
         :: !primary.revoked && (id == 0 || primary.failures >= ALLOWANCE
 #ifndef FORGOTTEN_ATTEMPT
            || primary.lastWrong == id
