@@ -11,6 +11,23 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
         case killServerAtWrite(Int, power: Bool)
         /// A server is killed this many of its jobs after the next entry of its audit log is on disk.
         case killServerAfterRecord(Int, afterJobs: Int, power: Bool)
+        /// A server is killed, and its next process is killed at a moment of its start.
+        case killDuringStart(Int, StartMoment, power: Bool)
+        /// The operator's next restore is killed at the beginning of this stage, and repeated.
+        case killDuringRestore(Int)
+        /// After this many entries, the disk of a server takes nothing more for its audit log, except what the log has
+        /// reserved; with 0 seconds, it refuses only one write.
+        case recordsRefused(Int, after: Int, seconds: Int)
+        /// The next sync of a server's audit log fails.
+        case recordNotSynced(Int)
+        /// The next write of the store's mark fails.
+        case markFails
+        /// The server is killed, and then a bit of its database flips, which a start need not detect.
+        case flipBitOfStore
+        /// The operator revokes the solution, and restores it after this time.
+        case solutionRevoked(seconds: Int)
+        /// The operator denies the recovery code of a phone's owner.
+        case recoveryCodeRevoked(phone: Int)
         /// The server is killed, and then a bit of its files flips.
         case flipBit(SimulatedServer.FileName)
         case diskFull(seconds: Int)
@@ -109,7 +126,7 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
             switch number(0...22) {
             case 0...2: .killServer(0, afterJobs: number(0...25), power: generator.chance(50))
             case 3...5: .killServerAtWrite(number(0...8), power: generator.chance(50))
-            case 6: .flipBit(generator.pick(SimulatedServer.FileName.allCases))
+            case 6: .flipBit(generator.pick(SimulatedServer.FileName.detected))
             case 7: .diskFull(seconds: number(1...60))
             case 8: .diskFails(atWrite: generator.chance(50))
             case 9: .slowDisk(seconds: number(5...60))

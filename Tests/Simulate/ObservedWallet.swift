@@ -171,6 +171,8 @@ final class ObservedWallet {
         switch result {
         case .openSession(.active(let session)):
             .opened(session.pinState, generation: self.generation(of: session.pinKeyID) ?? -1)
+        // The revocation of the solution says nothing about the wallet.
+        case .openSession(.revoked(let revocation)) where revocation.reason == .solution: .refused
         case .openSession(.revoked): .revoked
         case .judged(let result, let receipt):
             .verdict(Self.verdict(result), VerdictPlace(epoch: receipt.signed.epoch, receipt.leaf))
@@ -178,6 +180,7 @@ final class ObservedWallet {
         case .refused(let refusal):
             switch refusal.reason {
             case .pinKeyChanged(let current): .pinKeyChanged(current: self.generation(of: current))
+            case .revoked(let revocation) where revocation.reason == .solution: .refused
             case .revoked: .revoked
             case .internal: nil
             // Among them `unavailable`, which promises that nothing was judged.
@@ -193,6 +196,39 @@ final class ObservedWallet {
         case .wrong(let state): .wrong(state)
         case .blocked(let remaining): .blocked(remaining: remaining)
         case .blockedPermanently: .blockedPermanently
+        }
+    }
+}
+
+extension CallResult {
+    /// Whether the answer states that the wallet is blocked permanently.
+    var statesPermanentBlock: Bool {
+        switch self {
+        case .openSession(.active(let session)): session.pinState == .blockedPermanently
+        case .judged(let result, _): result.statesPermanentBlock
+        case .instruct(let result): result.statesPermanentBlock
+        default: false
+        }
+    }
+}
+
+extension CallResult {
+    /// Whether the answer contains a share.
+    var hasShare: Bool {
+        switch self {
+        case .openSession(.active(let session)): session.presenceShare != nil
+        case .judged(.pinValid, _), .instruct(.pinValid): true
+        default: false
+        }
+    }
+}
+
+extension InstructResult {
+    fileprivate var statesPermanentBlock: Bool {
+        switch self {
+        case .wrong(let state): state == .blockedPermanently
+        case .blockedPermanently: true
+        default: false
         }
     }
 }

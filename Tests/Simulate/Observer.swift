@@ -1,3 +1,4 @@
+internal import AuditLog
 internal import HistoryChecker
 internal import PINPolicy
 internal import Vocabulary
@@ -61,11 +62,63 @@ final class Observer: @unchecked Sendable {
     /// Until the server that made these commits connects, another one may judge without them.
     var isLossy = false
 
+    /// Whether a bit of the SQLite database has flipped.
+    var isDamaged = false
+
+    // MARK: Records
+
+    /// The wallets that some audit log names as revoked, also if this was only begun, and as blocked permanently.
+    private var (ended, blocked): (Set<WalletID>, Set<WalletID>) = ([], [])
+    /// Whether an audit log has rejected entries: PIN checks go on meanwhile.
+    private var hasRejectedEntries = false
+
+    /// An entry of an audit log is on disk.
+    func recorded(_ entry: AuditEntry, by server: String) {
+        let record = entry.record
+        self.note(server, "records \(record.event.rawValue): \(record.phase.name)")
+        self.found(entry)
+    }
+
+    /// An entry of an audit log is on disk, or was found there at a start: its sync may have failed before.
+    func found(_ entry: AuditEntry) {
+        let record = entry.record
+        if RecordedEnds.events.contains(record.event) { self.ended.formUnion(record.subject.wallets) }
+        if record.event == .blockedPermanently { self.blocked.formUnion(record.subject.wallets) }
+    }
+
+    /// The disk of an audit log has refused a write.
+    func entryRefused(by server: String) {
+        self.note(server, "cannot write to its audit log")
+        self.hasRejectedEntries = true
+    }
+
+    // MARK: The solution
+
+    /// Whether a revocation of the solution was confirmed, and no restoration has begun since.
+    private(set) var isSolutionRevoked = false
+    /// Whether the operator has ever revoked the solution.
+    private(set) var mayHaveRevokedSolution = false
+
+    /// Whether the last command about the solution that was confirmed is its restoration.
+    var isSolutionRestored = true
+
+    func beginsToRevokeSolution() { (self.mayHaveRevokedSolution, self.isSolutionRestored) = (true, false) }
+    func beginsToRestoreSolution() { self.isSolutionRevoked = false }
+    func solutionRevoked() {
+        guard !self.isSolutionRestored else { return }
+        self.note("server", "confirms the revocation of the solution")
+        self.isSolutionRevoked = true
+    }
+
     /// Ends the run with a violation; only the first one counts.
     ///
-    /// - Parameter inLoss: Whether the violated rule also holds in a database that lacks commits.
-    func report(_ text: String, inLoss: Bool = false) {
+    /// - Parameters:
+    ///   - inLoss: Whether the violated rule also holds in a database that lacks commits.
+    ///   - isGain: Whether a damaged database must not cause this either.
+    func report(_ text: String, inLoss: Bool = false, isGain: Bool = false) {
         guard self.violation == nil, !self.isLossy || inLoss else { return }
+        // An operator has to repair the damage; until then, other rules do not hold.
+        guard !self.isDamaged || isGain else { return self.end("the damage shows: \(text)") }
         self.note("VIOLATION", text)
         self.violation = Violation(text)
     }
@@ -172,7 +225,10 @@ final class Observer: @unchecked Sendable {
             let wallet = self.wallet(id)
             if self.isLossy { wallet.answersInLoss += 1 }
             let problem = wallet.answered(waiting.call, response.result, began: waiting.began, self.rules)
-            if let problem { self.report("\(self.names[id]): \(problem)") }
+            if let problem { self.report("\(self.names[id]): \(problem)", isGain: true) }
+            if response.result.statesPermanentBlock, !self.blocked.contains(id), !self.hasRejectedEntries {
+                self.report("\(self.names[id]): a permanent block is stated that is not on record")
+            }
         }
         switch response.result {
         case .beginEnrollment(let enrollment): self.tokens[enrollment.token] = enrollment.walletID
@@ -184,14 +240,25 @@ final class Observer: @unchecked Sendable {
         case .openSession(.active(let session)) where self.isShared && session.presenceShare == nil: break
         case .judged(.pinChanged, _) where self.isShared: break
         case .openSession(.active), .judged(.pinValid, _), .instruct(.pinValid), .judged(.pinChanged, _):
+            if self.isSolutionRevoked {
+                self.report("a share or a session leaves after the server confirmed the revocation of the solution")
+            }
             guard let id = self.walletOf[connection], let wallet = self.wallets[id], wallet.isRevoked else { break }
-            self.report("\(self.names[id]): a share or a session leaves after the server confirmed the revocation")
+            let text = "a share or a session leaves after the server confirmed the revocation"
+            self.report("\(self.names[id]): \(text)", isGain: response.result.hasShare)
+        case .openSession(.revoked(let revocation)) where revocation.reason == .recoveryCode:
+            if let id = self.walletOf[connection] { self.revoked(id) }
+        case .reportWipe: if let id = self.walletOf[connection] { self.revoked(id) }
+        case .refused(let refusal):
+            guard case .revoked(let revocation) = refusal.reason, revocation.reason == .recoveryCode,
+                let id = self.walletOf[connection]
+            else { break }
+            self.revoked(id)
         case .revokeWithCode(.revoked):
             guard case .revokeWithCode(let code)? = self.waiting[connection]?[response.id]?.call,
                 let id = self.codes[code]
             else { break }
             self.revoked(id)
-        case .reportWipe: if let id = self.walletOf[connection] { self.revoked(id) }
         default: break
         }
     }
@@ -199,9 +266,10 @@ final class Observer: @unchecked Sendable {
     /// Checks an answer to a thief, who never knows the PIN.
     private func check(_ result: CallResult, givenToThiefWithPhone hasPhone: Bool) {
         switch result {
-        case .openSession(.active) where !hasPhone: self.report("a thief without the phone gets a session")
-        case .judged, .instruct: self.report("a thief without the PIN gets a verdict")
-        case .confirmShares: self.report("a thief without the PIN replaces the shares")
+        case .openSession(.active) where !hasPhone:
+            self.report("a thief without the phone gets a session", isGain: true)
+        case .judged, .instruct: self.report("a thief without the PIN gets a verdict", isGain: true)
+        case .confirmShares: self.report("a thief without the PIN replaces the shares", isGain: true)
         default: break
         }
     }
@@ -212,6 +280,9 @@ final class Observer: @unchecked Sendable {
         guard !wallet.isRevoked else { return }
         wallet.isRevoked = true
         self.note("server", "confirms the revocation of \(self.names[id])")
+        if !self.ended.contains(id) {
+            self.report("\(self.names[id]): a revocation is confirmed that is not on record")
+        }
         wallet.history?.revocationReturned()
     }
 

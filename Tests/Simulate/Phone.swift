@@ -40,6 +40,8 @@ final class Phone: @unchecked Sendable {
     private var hasRevoked = false
     /// The app shows that the wallet is revoked.
     private var isRevoked: Bool { self.obstacle == .revoked }
+    /// The operator may have put the owner's recovery code on the deny list, so that the device gets no other wallet.
+    private var isDenied = false
 
     private var name: String { "phone \(self.number + 1)" }
 
@@ -132,6 +134,7 @@ final class Phone: @unchecked Sendable {
         guard let process = self.process else { preconditionFailure("the app runs in a process") }
         var settings = Wallet.Settings()
         settings.skipsSplash = true
+        settings.issuer = SimulatedIssuer(for: self.device)
         let (name, run) = (self.name, self.run)
         let wallet = try Wallet(
             disk: self.disk,
@@ -144,11 +147,29 @@ final class Phone: @unchecked Sendable {
             case .step(let step): run.observer.note(name, "step \(step)")
             case .event(.tampering(let finding)): run.observer.report("\(name) shows tampering: \(finding.rawValue)")
             case .locked(let isLocked): run.observer.note(name, isLocked ? "locked" : "unlocked")
-            case .screen(_, let obstacle): self.obstacle = obstacle
+            case .screen(let screen, let obstacle): self.shown(screen, obstacle)
             case .event: break
             }
         }
         return wallet
+    }
+
+    /// Notes the obstacle of a screen.
+    ///
+    /// The revocation of the solution ends, and leaves the wallet as it is.
+    private func shown(_ screen: Screen, _ obstacle: Obstacle?) {
+        guard obstacle == .revoked, screen.step.hasPrefix("UC1.2/7") else { return self.obstacle = obstacle }
+        self.obstacle = nil
+        if !self.run.observer.mayHaveRevokedSolution {
+            self.run.observer.report("\(self.name): the app shows a revocation of the solution without a request")
+        }
+    }
+
+    /// The operator denies the owner's recovery code.
+    func revokeRecoveryCode() {
+        guard let server = self.run.anyServer, let code = try? self.device.recoveryCode() else { return }
+        (self.isDenied, self.hasRevoked) = (true, true)
+        server.revoke(code)
     }
 
     /// A thief attacks the wallet, with a copy of the phone's hardware key or without.
@@ -174,12 +195,13 @@ final class Phone: @unchecked Sendable {
         self.disk.erase()
         try await self.device.deleteKey()
         (self.pin, self.other, self.obstacle) = (nil, nil, nil)
-        (self.hasRevoked, self.isForgotten) = (false, false)
+        (self.hasRevoked, self.isForgotten) = (self.isDenied, false)
         self.walletID = nil
     }
 
     private func use(_ visit: Plan.Visit) async {
         do {
+            if self.isRevoked, self.isDenied { return }
             if self.isRevoked || self.isForgotten { try await self.reinstall() }
             let wallet = try self.open()
             guard try await self.unlock(wallet, wrongPINs: visit.wrongPINs, keepsBlocked: visit.keepsBlockedWallet)
@@ -187,6 +209,8 @@ final class Phone: @unchecked Sendable {
                 return
             }
             if visit.changesPIN { try await self.changePIN(wallet) }
+            if visit.linksRecoveryCode { try await self.linkRecoveryCode(wallet) }
+            if visit.wipes { try await self.wipe(wallet) }
             if !visit.staysOpen { await wallet.close() }
         } catch {
             self.run.observer.report("\(self.name): \(error)")
@@ -245,9 +269,7 @@ final class Phone: @unchecked Sendable {
         // Either PIN may be right.
         let isFirst = self.generator.chance(50)
         let next = try await self.enter(isFirst ? pin : other.pin, isRight: nil, wallet)
-        if await !wallet.isLocked {
-            self.note(isFirst ? pin : other.pin)
-        }
+        if await !wallet.isLocked { self.note(isFirst ? pin : other.pin) }
         return next
     }
 
@@ -271,7 +293,7 @@ final class Phone: @unchecked Sendable {
             self.walletID = await wallet.walletID
         }
         if isRight == false, wasLocked, !isLocked {
-            self.run.observer.report("\(self.name): a wrong PIN unlocks the wallet")
+            self.run.observer.report("\(self.name): a wrong PIN unlocks the wallet", isGain: true)
         }
         if isRight == true, self.obstacle == .wrongPIN {
             self.run.observer.report("\(self.name): the right PIN is called wrong")
@@ -300,6 +322,26 @@ final class Phone: @unchecked Sendable {
         }
     }
 
+    /// Obtains the recovery code and links it, if the app offers that.
+    private func linkRecoveryCode(_ wallet: Wallet) async throws {
+        var screen = await wallet.refresh()
+        guard self.other == nil, let pin = self.pin, screen.step == "UC3.1/1.1" else { return }
+        screen = try await wallet.perform(.obtain)
+        guard screen.inputs.contains(where: { $0.id == "pin" }) else { return }
+        _ = try await self.enter(pin, isRight: true, wallet)
+    }
+
+    /// Wipes the app, which then has no wallet.
+    private func wipe(_ wallet: Wallet) async throws {
+        guard self.other == nil, !self.isRevoked else { return }
+        let screen = try await wallet.open(.wipe)
+        guard screen.actions.contains(where: { $0.id == .yesDelete }) else { return }
+        self.run.observer.note(self.name, "the owner wipes the app")
+        // The server may learn of it, and the app may be killed before it notes that.
+        self.hasRevoked = true
+        _ = try await wallet.perform(.yesDelete)
+    }
+
     /// Whether the app had this wallet when it was last open.
     func has(_ wallet: WalletID?) -> Bool { self.walletID != nil && self.walletID == wallet }
 
@@ -322,18 +364,6 @@ final class Phone: @unchecked Sendable {
             let pin = String(digits)
             if Set(digits).count > 3, pin != self.pin, pin != self.other?.pin { return pin }
         }
-    }
-
-    /// The owner's choice on a screen without an input; nil to give up for now.
-    private func action(on screen: Screen) -> ActionID? {
-        let offered = Set(screen.actions.map(\.id))
-        // A wallet that is revoked or blocked permanently is replaced by a new one.
-        let wishes: [ActionID] = [
-            .createNewWallet, .writtenDown, .skip, .next, .obtain, .tryAgain, .retry, .startOver, .ok, .yesDelete,
-            .dashboard, .back, .close,
-        ]
-        if screen.step == "PF2.8/9.1", offered.contains(.deleteWallet) { return .deleteWallet }
-        return wishes.first { offered.contains($0) }
     }
 
     // MARK: End

@@ -20,6 +20,10 @@ struct Plan: Sendable {
         /// The owner leaves the app if the wallet is blocked permanently, instead of deleting the wallet.
         var keepsBlockedWallet = false
         var changesPIN = false
+        /// The owner links the recovery code, if the wallet is not linked yet.
+        var linksRecoveryCode = false
+        /// The owner wipes the app at the end.
+        var wipes = false
         /// The wallet is revoked, this many microseconds after the beginning.
         var revocation: (way: Revocation, after: Int64)?
         /// The app stays open, and its connection with it.
@@ -36,6 +40,8 @@ struct Plan: Sendable {
     /// The visits to each phone, in order.
     private(set) var visits: [[Visit]]
     var faults: [Fault]
+    /// The difference between the rate of each server's clock and the right one, in millionths.
+    private(set) var clockDrifts: [Int64] = [0, 0]
 
     init(seed: UInt64) {
         var generator = SeededGenerator(seed: seed, "plan")
@@ -66,6 +72,28 @@ struct Plan: Sendable {
         var thefts = SeededGenerator(seed: seed, "thief")
         let refresh = self.faults.first { $0.kind == .refreshShares }?.time
         self.faults += Fault.drawTheft(near: times, or: refresh, phones: phones, using: &thefts)
+        if Fault.hasLaterFaults(seed) { self.addLaterFaults(near: times) }
+    }
+
+    /// Adds the faults that the first seeds do not have, and owners who link their recovery code or wipe the app.
+    private mutating func addLaterFaults(near times: [Int64]) {
+        var generator = SeededGenerator(seed: self.seed, "later faults")
+        let phones = self.visits.count
+        self.faults +=
+            self.isShared
+            ? Fault.drawLaterShared(near: times, phones: phones, using: &generator)
+            : Fault.drawLater(near: times, phones: phones, using: &generator)
+        let denied = self.faults.compactMap { fault in
+            if case .recoveryCodeRevoked(let phone) = fault.kind { phone } else { nil }
+        }
+        for phone in self.visits.indices {
+            let links = denied.contains(phone) ? 60 : 10
+            for visit in self.visits[phone].indices {
+                self.visits[phone][visit].linksRecoveryCode = generator.chance(links)
+                self.visits[phone][visit].wipes = generator.chance(4)
+            }
+        }
+        self.clockDrifts = (0..<2).map { _ in .random(in: -Fault.largestDrift...Fault.largestDrift, using: &generator) }
     }
 
     private mutating func addFaultsOfTwoServers(near times: [Int64]) {

@@ -3,6 +3,9 @@ internal import Vocabulary
 
 /// The wallets that an audit log names as revoked or as blocked permanently.
 struct RecordedEnds {
+    /// The events that end wallets.
+    static let events: Set<AuditEvent> = [.deletionCode, .wipe, .revokeWallets, .revokeRecoveryCode, .deniedLink]
+
     /// The wallets of revocations that were begun, by the numbers of their entries.
     private var begun: [UInt64: [WalletID]] = [:]
     private(set) var blocked: [WalletID] = []
@@ -12,7 +15,7 @@ struct RecordedEnds {
     mutating func read(_ entry: AuditEntry) {
         let record = entry.record
         switch (record.event, record.phase) {
-        case (.deletionCode, .begun), (.wipe, .begun), (.revokeWallets, .begun):
+        case (_, .begun) where Self.events.contains(record.event):
             self.begun[entry.number] = record.subject.wallets
         // An operator repeats a command whose outcome is unclear.
         case (_, .failed(of: let number?, _)), (_, .unclear(of: let number, _)): self.begun[number] = nil
@@ -20,4 +23,9 @@ struct RecordedEnds {
         default: break
         }
     }
+}
+
+extension AuditPhase {
+    /// The name of the case.
+    var name: String { String("\(self)".prefix { $0 != "(" }) }
 }

@@ -35,6 +35,48 @@ extension ServerMachine {
         }
     }
 
+    /// Revokes the solution.
+    func revokeSolution() {
+        self.command("revokes the solution") { service, actor in
+            _ = try await service.recorded(RevokeSolution(), by: actor)
+            self.run.observer.solutionRevoked()
+        }
+    }
+
+    /// Restores the solution.
+    func restoreSolution() {
+        self.command("restores the solution") { service, actor in
+            _ = try await service.recorded(RestoreSolution(), by: actor)
+            self.run.observer.isSolutionRestored = true
+        }
+    }
+
+    /// Puts a recovery code on the deny list.
+    func revoke(_ code: RecoveryCode) {
+        self.command("denies a recovery code") { service, actor in
+            let reply = try await service.recorded(RevokeRecoveryCode(code), by: actor)
+            for wallet in reply.linked { self.run.observer.revoked(wallet) }
+        }
+    }
+
+    /// Runs a command of the operator in the server's process.
+    private func command(
+        _ text: String,
+        _ body: @escaping @Sendable (AdminService, AuditActor) async throws -> Void
+    ) {
+        guard let process = self.process, let running = self.running else { return }
+        self.run.observer.note("operator", text)
+        self.run.scheduler.enter(process) {
+            Task {
+                do {
+                    try await body(Self.commands(of: running), AuditActor(rawValue: "operator"))
+                } catch {
+                    self.run.observer.note("operator", "is refused: \(type(of: error))")
+                }
+            }
+        }
+    }
+
     /// Starts to replace the shares of all wallets.
     func refreshShares() {
         guard let process = self.process, let running = self.running else { return }

@@ -20,6 +20,8 @@ struct RunningServer {
 /// The machine of a server: its folder, and its processes one after the other.
 protocol ServerMachine: AnyObject, Sendable {
     var run: Simulation { get }
+    /// The name in the trace.
+    var name: String { get }
     var authority: LabAuthority { get }
     var generator: SeededGenerator { get set }
     var process: SimulatedProcess? { get }
@@ -31,6 +33,10 @@ protocol ServerMachine: AnyObject, Sendable {
     var vaultIsSlowUntil: Int64 { get set }
     /// The process ends this many jobs after the next entry of its audit log is on disk.
     var killAfterRecord: (jobs: Int, power: Bool)? { get set }
+    /// The next process ends at a moment of its start.
+    var killAtStart: (moment: Fault.StartMoment, power: Bool)? { get set }
+    /// The failures of the disk with the audit log.
+    var auditDisk: AuditDisk { get set }
     /// Freezes the process before it opens the next share.
     var freezeAtShare: (() -> Void)? { get set }
 
@@ -117,13 +123,14 @@ extension ServerMachine {
             clock: clock,
             epoch: epoch,
             onNewest: { store.announce(StoredAuditMark($0)) },
-            onFatal: { self.die("the audit log ends the process: \($0)", power: false) }
+            onFatal: { self.auditEnds($0) }
         )
         parts.generation = { store.generation }
+        parts.onWritten = { entry, _ in self.run.observer.recorded(entry, by: self.name) }
         let process = self.process
         parts.onDisk = { work in
             self.write {
-                work()
+                self.writeRecord(work)
                 guard let kill = self.killAfterRecord.take() else { return }
                 process?.plan(after: kill.jobs) { self.kill(power: kill.power, "after an entry of its audit log") }
             }
@@ -140,6 +147,7 @@ extension ServerMachine {
         let audit = try await AuditLog.open(parts) {
             check.read($0)
             recorded.read($0)
+            self.run.observer.found($0)
         }
         _ = try await check.adoptRecords(of: store, in: audit)
         try await check.check(store)

@@ -38,6 +38,8 @@ internal import GRDBSQLite
     private var files: [Int: File] = [:]
     /// Decides on each write (true) or sync (false); may not return.
     var decide: (_ isWrite: Bool) -> Outcome = { _ in .done }
+    /// Called with the name of a file and the number of its writes when they are synced.
+    var onSync: (_ name: String, _ writes: Int) -> Void = { _, _ in }
     /// The writes since the start.
     private(set) var writeCount = 0
 
@@ -64,6 +66,7 @@ internal import GRDBSQLite
         let key = Int(bitPattern: file)
         guard var state = self.files[key], !state.writes.isEmpty else { return }
         for write in state.writes { Self.apply(write, to: &state.synced) }
+        self.onSync(URL(filePath: state.path).lastPathComponent, state.writes.count)
         state.writes = []
         self.files[key] = state
     }
@@ -112,8 +115,15 @@ internal import GRDBSQLite
 extension SimulatedDisk {
     /// SQLite's own functions; set once.
     nonisolated(unsafe) private static var base: UnsafeMutablePointer<sqlite3_vfs>?
-    nonisolated(unsafe) private static var methods: UnsafePointer<sqlite3_io_methods>?
-    nonisolated(unsafe) private static var layered: UnsafeMutablePointer<sqlite3_io_methods>?
+    /// The layers, by SQLite's functions for a kind of file: the log is not locked, and has other ones.
+    nonisolated(unsafe) private static var layers:
+        [UnsafePointer<sqlite3_io_methods>: UnsafePointer<sqlite3_io_methods>] = unsafe [:]
+
+    /// SQLite's own functions for a file.
+    private static func methods(of file: UnsafeMutablePointer<sqlite3_file>) -> sqlite3_io_methods? {
+        let layer = unsafe file.pointee.pMethods
+        return unsafe self.layers.first { unsafe $0.value == layer }.map { unsafe $0.key.pointee }
+    }
 
     /// Puts the layer over SQLite's file functions, for every database of this process.
     static func install() {
@@ -130,21 +140,21 @@ extension SimulatedDisk {
             guard status == SQLITE_OK, let name = unsafe name, let own = unsafe file.pointee.pMethods else {
                 return status
             }
-            if unsafe SimulatedDisk.layered == nil { unsafe SimulatedDisk.layer(over: own) }
-            guard unsafe own == SimulatedDisk.methods else { return status }
-            unsafe file.pointee.pMethods = UnsafePointer(SimulatedDisk.layered)
+            unsafe file.pointee.pMethods = SimulatedDisk.layer(over: own)
             unsafe SimulatedDisk.active?.opened(file, String(cString: name))
             return status
         }
         unsafe sqlite3_vfs_register(vfs, 1)
     }
 
-    private static func layer(over methods: UnsafePointer<sqlite3_io_methods>) {
-        unsafe self.methods = methods
+    private static func layer(
+        over methods: UnsafePointer<sqlite3_io_methods>
+    ) -> UnsafePointer<sqlite3_io_methods> {
+        if let layer = unsafe self.layers[methods] { return unsafe layer }
         let layered = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
         unsafe layered.initialize(to: methods.pointee)
         unsafe layered.pointee.xWrite = { file, bytes, count, offset in
-            guard let write = unsafe SimulatedDisk.methods?.pointee.xWrite, let file = unsafe file,
+            guard let file = unsafe file, let write = unsafe SimulatedDisk.methods(of: file)?.xWrite,
                 let bytes = unsafe bytes
             else { return SQLITE_IOERR }
             switch unsafe SimulatedDisk.active?.outcome(isWrite: true) ?? .done {
@@ -157,7 +167,7 @@ extension SimulatedDisk {
             return unsafe write(file, bytes, count, offset)
         }
         unsafe layered.pointee.xTruncate = { file, length in
-            guard let truncate = unsafe SimulatedDisk.methods?.pointee.xTruncate, let file = unsafe file else {
+            guard let file = unsafe file, let truncate = unsafe SimulatedDisk.methods(of: file)?.xTruncate else {
                 return SQLITE_IOERR
             }
             unsafe SimulatedDisk.active?.cut(file, to: Int(length))
@@ -174,12 +184,13 @@ extension SimulatedDisk {
             return SQLITE_OK
         }
         unsafe layered.pointee.xClose = { file in
-            guard let close = unsafe SimulatedDisk.methods?.pointee.xClose, let file = unsafe file else {
+            guard let file = unsafe file, let close = unsafe SimulatedDisk.methods(of: file)?.xClose else {
                 return SQLITE_IOERR
             }
             unsafe SimulatedDisk.active?.closed(file)
             return unsafe close(file)
         }
-        unsafe self.layered = layered
+        unsafe self.layers[methods] = UnsafePointer(layered)
+        return unsafe UnsafePointer(layered)
     }
 }

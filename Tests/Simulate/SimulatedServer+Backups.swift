@@ -44,11 +44,41 @@ extension SimulatedServer {
         // A damaged file is put back first.
         guard let backup = self.backup, self.running != nil, !self.hasFlippedBit else { return }
         self.kill(power: false, "the operator restores a backup")
+        for name in Self.storeFiles { try? FileManager.default.removeItem(atPath: "\(self.folder)/data/\(name)") }
+        var failure: (any Error)?
+        if let stage = self.killAtStage.take().map({ Restoration.Stage.allCases[$0] }) {
+            let (folder, left) = (self.folder, "\(self.folder)-left")
+            failure = self.runRestore(of: backup, rule) {
+                guard $0 == stage else { return }
+                // A kill leaves the files as they are now; the failure of the program removes some.
+                try FileManager.default.copyItem(atPath: folder, toPath: left)
+                throw Killed()
+            }
+            guard failure is Killed else {
+                let end = failure.map { "\($0)" } ?? "it ends"
+                return self.run.observer.report("the restore does not reach the stage \(stage): \(end)")
+            }
+            self.folder = left
+            self.run.observer.note("operator", "repeats the restore, which was killed before \(stage)")
+        }
+        failure = self.runRestore(of: backup, rule) { _ in }
+        if let failure { return self.run.observer.report("the restore fails: \(failure)") }
+        self.run.observer.note("operator", "restores the backup of \(Trace.text(backup.time)) with the rule \(rule)")
+        self.run.restored(rule, from: backup.time, covered: false)
+    }
+
+    /// The end of the operator's program by a kill.
+    private struct Killed: Error {}
+
+    private func runRestore(
+        of backup: Backup,
+        _ rule: EpochRule,
+        _ stage: @escaping @Sendable (Restoration.Stage) throws -> Void
+    ) -> (any Error)? {
         let (folder, clock) = (self.folder, self.clock)
-        for name in Self.storeFiles { try? FileManager.default.removeItem(atPath: "\(folder)/data/\(name)") }
-        let failure = self.outside {
+        return self.outside {
             let count = SealCount(path: "\(folder)/vault.key.count") { $0() }
-            let parts = Restoration.Parts(
+            var parts = Restoration.Parts(
                 backup: backup.path,
                 dataFolder: "\(folder)/data",
                 auditLog: "\(folder)/audit.log",
@@ -57,11 +87,9 @@ extension SimulatedServer {
                 actor: AuditActor(rawValue: "operator"),
                 rule: rule
             )
+            parts.stage = stage
             _ = try await Restoration(parts).run()
         }
-        if let failure { return self.run.observer.report("the restore fails: \(failure)") }
-        self.run.observer.note("operator", "restores the backup of \(Trace.text(backup.time)) with the rule \(rule)")
-        self.run.restored(rule, from: backup.time, covered: false)
     }
 
     /// Runs a program to its end, and returns its failure.

@@ -11,13 +11,18 @@ internal import WalletStore
 ///
 /// `@unchecked Sendable`: see ``Scheduler``.
 final class SimulatedServer: ServerMachine, @unchecked Sendable {
-    /// The files whose damage a start detects.
-    enum FileName: String, CaseIterable, Hashable, Sendable {
+    /// The files of which a bit may flip.
+    enum FileName: String, Hashable, Sendable {
         case log = "data/wallets.db-wal"
         case audit = "audit.log"
         case mark = "data/wallets.db-mark"
+        case store = "data/wallets.db"
+
+        /// The files whose damage a start detects.
+        static let detected: [FileName] = [.log, .audit, .mark]
     }
 
+    let name = "server"
     let run: Simulation
     let authority: LabAuthority
     var generator: SeededGenerator
@@ -27,7 +32,7 @@ final class SimulatedServer: ServerMachine, @unchecked Sendable {
 
     private var thread: StoreThread?
     private var starts = 0
-    private(set) var folder: String
+    var folder: String
     /// The mark of the store when the process began, which is synced.
     private var syncedMark: [UInt8] = []
     /// The contents of files before a bit flipped.
@@ -45,6 +50,12 @@ final class SimulatedServer: ServerMachine, @unchecked Sendable {
     var vaultIsSlowUntil: Int64 = 0
     var freezeAtShare: (() -> Void)?
     var killAfterRecord: (jobs: Int, power: Bool)?
+    var killAtStart: (moment: Fault.StartMoment, power: Bool)?
+    var auditDisk = AuditDisk()
+    /// The next write of the mark fails.
+    var failsMark = false
+    /// The next restore ends at the beginning of this stage, and is repeated.
+    var killAtStage: Int?
     /// The next write (true) or sync (false) fails.
     var nextFailure: Bool?
     /// The process ends at this write, counted from now.
@@ -70,6 +81,12 @@ final class SimulatedServer: ServerMachine, @unchecked Sendable {
         let process = SimulatedProcess("server", self.scheduler)
         self.process = process
         self.run.observer.note("server", "starts")
+        if let kill = self.killAtStart.take() {
+            switch kill.moment {
+            case .afterJobs(let jobs): process.plan(after: jobs) { self.kill(power: kill.power, "during its start") }
+            case .atWrite(let writes): self.killAtWrite = (writes, kill.power)
+            }
+        }
         self.scheduler.enter(process) { Task { await self.serve(process) } }
     }
 
@@ -112,11 +129,15 @@ final class SimulatedServer: ServerMachine, @unchecked Sendable {
     private func failed(_ error: any Error) {
         self.run.observer.note("server", "does not start: \(type(of: error))")
         guard self.scheduler.now >= self.fullUntil else { return self.kill(power: false, "its disk is full") }
+        guard !self.auditDisk.isFull(at: self.scheduler.now) else {
+            return self.kill(power: false, "its disk takes no entries")
+        }
         guard self.scheduler.now >= self.vaultFailsUntil else { return self.kill(power: false, "its vault fails") }
         guard !self.beforeFlip.isEmpty else { return self.run.observer.report("the server does not start: \(error)") }
         self.kill(power: false, "the operator puts the damaged file back")
         for (name, bytes) in self.beforeFlip { try? Data(bytes).write(to: URL(filePath: "\(self.folder)/\(name)")) }
         self.beforeFlip = [:]
+        self.run.observer.isDamaged = false
     }
 
     // MARK: Disk
@@ -127,6 +148,7 @@ final class SimulatedServer: ServerMachine, @unchecked Sendable {
         self.scheduler.schedule(after: self.diskTime, in: process) {
             self.turnIsScheduled = false
             self.thread?.turn(self.scheduler)
+            AuditDisk.liftLimit()
         }
     }
 
@@ -147,9 +169,12 @@ final class SimulatedServer: ServerMachine, @unchecked Sendable {
     /// Decides on a write or sync of the store.
     func decide(isWrite: Bool) -> SimulatedDisk.Outcome {
         guard self.process?.isAlive == true else { return .done }
-        if isWrite, let kill = self.killAtWrite, self.thread?.isCurrent == true {
+        AuditDisk.liftLimit()
+        // Until the server serves, the store is also written by the thread that opens it.
+        if isWrite, let kill = self.killAtWrite, self.thread?.isCurrent == true || self.running == nil {
             guard kill.writes > 0 else {
                 self.killAtWrite = nil
+                guard self.thread?.isCurrent == true else { self.die("while it opens its store", power: kill.power) }
                 self.killInCommit(power: kill.power)
             }
             self.killAtWrite = (kill.writes - 1, kill.power)
@@ -158,6 +183,10 @@ final class SimulatedServer: ServerMachine, @unchecked Sendable {
         if let failure = self.nextFailure, failure == isWrite, self.thread?.isCurrent == true {
             self.nextFailure = nil
             return .failed
+        }
+        if !isWrite, self.failsMark, self.running != nil, self.thread?.isCurrent == true {
+            // The mark is written after the sync of a commit, and before any other write.
+            AuditDisk.limit(to: 0)
         }
         return .done
     }
@@ -175,6 +204,10 @@ final class SimulatedServer: ServerMachine, @unchecked Sendable {
     func die(_ reason: String, power: Bool) -> Never {
         let isOnThread = self.thread?.isCurrent == true
         let thread = self.thread
+        if self.failsMark, reason.contains("attempts could go unnoticed") {
+            self.failsMark = false
+            self.run.observer.note("server", "cannot write its mark")
+        }
         self.kill(power: power, reason)
         if isOnThread, let thread { thread.stop() }
         self.run.neverReturn()
@@ -184,6 +217,7 @@ final class SimulatedServer: ServerMachine, @unchecked Sendable {
 
     func kill(power: Bool, _ reason: String, flipping flipped: FileName?) {
         guard let process = self.process, process.isAlive else { return }
+        AuditDisk.liftLimit()
         self.run.observer.note("server", "\(power ? "loses its power" : "is killed"): \(self.named(reason))")
         process.kill()
         self.running = nil
@@ -234,10 +268,20 @@ final class SimulatedServer: ServerMachine, @unchecked Sendable {
         var bytes = SimulatedDisk.contents(path)
         guard !bytes.isEmpty else { return }
         self.beforeFlip[name.rawValue] = bytes
-        // Of the whole file, so that the place does not depend on its exact length.
-        let place = bytes.count * Int.random(in: 0...9_999, using: &self.generator) / 10_000
-        bytes[place] ^= 1 << UInt8.random(in: 0...7, using: &self.generator)
+        // Most pages of the database are seldom read.
+        for _ in 0..<(name == .store ? 40 : 1) {
+            // Of the whole file, so that the place does not depend on its exact length.
+            let place = bytes.count * Int.random(in: 0...9_999, using: &self.generator) / 10_000
+            bytes[place] ^= 1 << UInt8.random(in: 0...7, using: &self.generator)
+        }
         self.run.observer.note("server", "a bit of \(name.rawValue) flips")
+        if name == .store {
+            self.run.observer.isDamaged = true
+            // A start that fails may have moved the log into the database.
+            for other in [FileName.log, .mark] {
+                self.beforeFlip[other.rawValue] = SimulatedDisk.contents("\(self.folder)/\(other.rawValue)")
+            }
+        }
         try? Data(bytes).write(to: URL(filePath: path))
     }
 }

@@ -89,6 +89,8 @@ final class Simulation: @unchecked Sendable {
             self.embedded = server
             self.servers = [server]
             self.disk.decide = { server.decide(isWrite: $0) }
+            let observer = self.observer
+            self.disk.onSync = { observer.note("disk", "syncs \($0), \($1) writes") }
         }
         self.phones = try plan.visits.indices.map { try Phone($0, self, authority: authorityFolder) }
     }
@@ -207,6 +209,18 @@ final class Simulation: @unchecked Sendable {
             self.servers[number % self.servers.count].killAfterRecord = (jobs, power)
         case .killServerAtWrite(let writes, let power):
             self.network.atNextRequest { _ in self.embedded?.killAtWrite = (writes, power) }
+        case .killDuringStart(let number, let moment, let power):
+            let server = self.servers[number % self.servers.count]
+            server.killAtStart = (moment, power)
+            server.kill(power: false, "by plan")
+        case .killDuringRestore(let stage): self.embedded?.killAtStage = stage
+        case .recordsRefused(let number, let entries, let seconds):
+            self.servers[number % self.servers.count].auditDisk.refuse(after: entries, seconds: seconds)
+        case .recordNotSynced(let number): self.servers[number % self.servers.count].auditDisk.failsSync = true
+        case .markFails: self.embedded?.failsMark = true
+        case .flipBitOfStore: self.embedded?.kill(power: false, "by plan", flipping: .store)
+        case .solutionRevoked(let seconds): self.revokeSolution(for: Int64(seconds) * 1_000_000)
+        case .recoveryCodeRevoked(let phone): self.phones[phone].revokeRecoveryCode()
         case .lostVerdicts(let count): self.network.lostVerdicts = count
         case .flipBit(let name): self.embedded?.kill(power: false, "by plan", flipping: name)
         case .diskFull(let seconds): self.embedded?.fullUntil = until(seconds)
@@ -299,10 +313,12 @@ final class Simulation: @unchecked Sendable {
         for server in self.servers {
             (server.vaultFailsUntil, server.vaultIsSlowUntil, server.freezeAtShare) = (0, 0, nil)
             server.killAfterRecord = nil
+            server.auditDisk = AuditDisk()
         }
+        self.restoreSolution()
         if let server = self.embedded {
             (server.fullUntil, server.slowUntil) = (0, 0)
-            (server.nextFailure, server.killAtWrite) = (nil, nil)
+            (server.nextFailure, server.killAtWrite, server.failsMark) = (nil, nil, false)
         }
         self.database?.heal()
         self.restartStoppedServers(after: 0)

@@ -51,6 +51,8 @@ final class DatabaseTransaction {
     typealias Change = (inout DatabaseTables) -> Void
 
     var changes: [Change] = []
+    /// The names of the tables that the changes concern.
+    var tables: Set<String> = []
     /// The channels to notify after the commit.
     var notified: Set<String> = []
     /// A statement failed, so that the transaction can only be rolled back.

@@ -12,7 +12,41 @@ extension DatabaseStatement {
             }
         ),
         ("select revoked_at from purged_codes where digest = $1", { _ in SimulatedRows() }),
-        ("select denied_at from denied_recovery_codes where mac = $1", { _ in SimulatedRows() }),
+        (
+            "select denied_at from denied_recovery_codes where mac = $1",
+            { rows($0.tables.deniedCodes[$0.bytes(1)].map { [.number($0)] }) }
+        ),
+        (
+            """
+            select max(place), count(*) from (
+                select place from wallet_values where place > $1 order by place limit $2
+            ) page
+            """,
+            {
+                let places = $0.tables.wide.values.map(\.place).sorted()
+                let (after, most) = ($0.number(1), Int($0.number(2)))
+                let page = places.filter { $0 > after }.prefix(most)
+                return rows([page.last.map { .number($0) } ?? .null, .number(Int64(page.count))])
+            }
+        ),
+        (
+            """
+            select v.id, w.record from wallet_values v left join wallets w on w.id = v.id
+            where v.place > $1 and v.place <= $2 and v.recovery_mac = $3
+            """,
+            {
+                let (after, last, mac, tables) = ($0.number(1), $0.number(2), $0.bytes(3), $0.tables)
+                let found = tables.wide.filter {
+                    guard case .bytes(let own) = $0.value.columns[6] else { return false }
+                    return $0.value.place > after && $0.value.place <= last && own == mac
+                }
+                return SimulatedRows(
+                    found.sorted { $0.value.place < $1.value.place }.map { id, _ in
+                        [.bytes(id), tables.wallets[id].map { .bytes($0) } ?? .null]
+                    }
+                )
+            }
+        ),
         (
             """
             select \(StoredValues.columns), v.registered_at, v.attested, s.at

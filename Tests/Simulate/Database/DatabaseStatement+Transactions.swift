@@ -96,6 +96,30 @@ extension DatabaseStatement {
             }
         ),
         (
+            "select pg_advisory_xact_lock(hashtextextended(encode($1, 'hex'), $2))",
+            {
+                try $0.lock(.row("denied_recovery_codes", $0.bytes(1)))
+                return rows([.null])
+            }
+        ),
+        (
+            "insert into denied_recovery_codes (mac, denied_at) values ($1, $2)",
+            {
+                let (mac, time) = ($0.bytes(1), $0.number(2))
+                $0.change { $0.deniedCodes[mac] = time }
+                return SimulatedRows(changed: 1)
+            }
+        ),
+        (
+            "update facts set solution_revoked = $1",
+            {
+                try $0.lock(.facts)
+                let isRevoked = $0.flag(1)
+                $0.change { $0.facts?.isSolutionRevoked = isRevoked }
+                return SimulatedRows(changed: 1)
+            }
+        ),
+        (
             "insert into barred_hardware_keys (digest) values ($1) on conflict do nothing",
             {
                 let digest = $0.bytes(1)

@@ -41,6 +41,7 @@ struct DatabaseTables {
     var wide: [[UInt8]: Wide] = [:]
     /// Ids and times by place.
     var unopened: [Int64: (id: [UInt8], at: Int64)] = [:]
+    var deniedCodes: [[UInt8]: Int64] = [:]
     var ended: [Int64: (id: [UInt8], at: Int64)] = [:]
     var barred: Set<[UInt8]> = []
     var recordedBlocks: Set<[UInt8]> = []

@@ -29,6 +29,8 @@ final class SharedServer: ServerMachine, @unchecked Sendable {
     var vaultIsSlowUntil: Int64 = 0
     var freezeAtShare: (() -> Void)?
     var killAfterRecord: (jobs: Int, power: Bool)?
+    var killAtStart: (moment: Fault.StartMoment, power: Bool)?
+    var auditDisk = AuditDisk()
     private var starts = 0
     private let root: String
 
@@ -63,6 +65,9 @@ final class SharedServer: ServerMachine, @unchecked Sendable {
         let process = SimulatedProcess(self.name, self.scheduler)
         self.process = process
         self.run.observer.note(self.name, "starts")
+        if let kill = self.killAtStart.take(), case .afterJobs(let jobs) = kill.moment {
+            process.plan(after: jobs) { self.kill(power: kill.power, "during its start") }
+        }
         self.scheduler.enter(process) { Task { await self.serve(process) } }
     }
 
@@ -129,8 +134,8 @@ final class SharedServer: ServerMachine, @unchecked Sendable {
         )
         parts.policy = ["attempts": "\(self.run.plan.policy)"]
         parts.commitMark = CommitMark.path(ofAuditLog: "\(self.folder)/audit.log")
-        let scheduler = self.scheduler
-        parts.elapsed = { .seconds(1000) + .microseconds(scheduler.now) }
+        let (scheduler, drift) = (self.scheduler, self.run.plan.clockDrifts[self.number])
+        parts.elapsed = { .seconds(1000) + .microseconds(scheduler.now + scheduler.now * drift / 1_000_000) }
         parts.uptime = parts.elapsed
         parts.program = "simulated"
         parts.vaultKeys = { vault.versions.compactMap { vault.name(of: $0) } }
@@ -140,6 +145,7 @@ final class SharedServer: ServerMachine, @unchecked Sendable {
     /// The server does not start: its database may be away, or it is a defect.
     private func failed(_ error: any Error) {
         self.run.observer.note(self.name, "does not start: \(type(of: error))")
+        if self.auditDisk.isFull(at: self.scheduler.now) { return self.kill(power: false, "its disk takes no entries") }
         switch error {
         case PostgreSQLStoreOpenError.unreachable, PostgreSQLStoreOpenError.nameInUse, is StoreError,
             is ServerStartError:
@@ -189,6 +195,7 @@ final class SharedServer: ServerMachine, @unchecked Sendable {
 
     func kill(power: Bool, _ reason: String) {
         guard let process = self.process, process.isAlive else { return }
+        AuditDisk.liftLimit()
         self.run.observer.note(self.name, "is killed: \(reason.replacing(self.run.folder, with: ""))")
         process.kill()
         self.running = nil

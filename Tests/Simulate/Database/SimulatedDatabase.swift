@@ -215,6 +215,7 @@ final class SimulatedDatabase: @unchecked Sendable {
             do {
                 let rows = try statement(&execution)
                 transaction.changes += execution.changes
+                if !execution.changes.isEmpty { transaction.tables.formUnion(DatabaseStatement.changedTables(text)) }
                 transaction.notified.formUnion(execution.notified)
                 if isSeparate {
                     self.commit(transaction) { answer(.rows(rows, isWarned: $0)) }
@@ -283,6 +284,7 @@ final class SimulatedDatabase: @unchecked Sendable {
         }
         self.lastCommit += 1
         let number = self.lastCommit
+        self.run.observer.note("database", "commit \(number): \(transaction.tables.sorted().joined(separator: ", "))")
         self.log.append(Commit(number: number, transaction: transaction, answer: answer))
         self.replicate(upTo: number, after: .random(in: 200...3_000, using: &self.generator))
         let isLost = self.isLostRevocation(transaction)

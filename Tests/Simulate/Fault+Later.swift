@@ -1,0 +1,75 @@
+/// Faults that were added after seeds had been chosen for the mutants.
+///
+/// They have a separate generator, and the first seeds have none of them, so that the runs of these seeds stay as they
+/// are.
+extension Fault {
+    /// The last seeds without these faults, with one server and with two.
+    private static let (last, lastShared): (UInt64, UInt64) = (60, 140)
+
+    /// Whether the run of a seed has these faults.
+    static func hasLaterFaults(_ seed: UInt64) -> Bool {
+        seed > (Plan.isShared(seed) ? self.lastShared : self.last)
+    }
+
+    /// The moment of a start at which the server is killed.
+    enum StartMoment: Hashable, Sendable {
+        case afterJobs(Int)
+        /// At this write of SQLite after the beginning, while the store is opened or the audit log is carried out.
+        case atWrite(Int)
+    }
+
+    /// Draws faults of runs with one server.
+    static func drawLater(
+        near times: [Int64],
+        phones: Int,
+        using generator: inout SeededGenerator
+    ) -> [Fault] {
+        func number(_ range: ClosedRange<Int>) -> Int { .random(in: range, using: &generator) }
+        return (0..<number(0...3)).map { _ in
+            let time = max(0, generator.pick(times) + Int64(number(-2_000_000...8_000_000)))
+            let kind: Kind =
+                switch number(0...11) {
+                case 0...1: .killDuringStart(0, .afterJobs(number(0...60)), power: generator.chance(50))
+                case 2...3: .killDuringStart(0, .atWrite(number(0...6)), power: generator.chance(50))
+                case 4: .killDuringRestore(number(0...6))
+                case 5...6: .recordsRefused(0, after: number(0...2), seconds: number(0...60))
+                case 7: .recordNotSynced(0)
+                case 8: .markFails
+                case 9: .flipBitOfStore
+                case 10: .solutionRevoked(seconds: number(1...1800))
+                default: .recoveryCodeRevoked(phone: number(0...(phones - 1)))
+                }
+            return Fault(time: time, kind: kind)
+        }
+    }
+
+    /// Draws faults of runs with two servers.
+    static func drawLaterShared(
+        near times: [Int64],
+        phones: Int,
+        using generator: inout SeededGenerator
+    ) -> [Fault] {
+        func number(_ range: ClosedRange<Int>) -> Int { .random(in: range, using: &generator) }
+        return (0..<number(0...3)).map { _ in
+            let time = max(0, generator.pick(times) + Int64(number(-2_000_000...8_000_000)))
+            let (phone, server) = (number(0...(phones - 1)), number(0...1))
+            let kind: Kind =
+                switch number(0...11) {
+                case 0...1: .killDuringStart(server, .afterJobs(number(0...120)), power: false)
+                case 2...3: .recordsRefused(server, after: number(0...2), seconds: number(0...20))
+                case 4: .recordNotSynced(server)
+                case 5: .phoneDiskFails(phone: phone, writes: number(1...3))
+                case 6: .phoneClock(phone: phone, seconds: number(-86_400...86_400))
+                case 7: .repeatedFrames(number(1...4))
+                case 8: .exchangedFrames(number(1...3))
+                case 9: .slowNetwork(seconds: number(5...30))
+                case 10: .solutionRevoked(seconds: number(1...60))
+                default: .recoveryCodeRevoked(phone: phone)
+                }
+            return Fault(time: time, kind: kind)
+        }
+    }
+
+    /// The largest difference between the rate of a server's clock and the right one, in millionths.
+    static let largestDrift: Int64 = 500
+}
