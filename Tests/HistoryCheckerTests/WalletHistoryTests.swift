@@ -1,6 +1,7 @@
-import HistoryChecker
 import Testing
 import Vocabulary
+
+@testable import HistoryChecker
 
 @Suite("The history of one wallet")
 struct WalletHistoryTests {
@@ -152,4 +153,9 @@ struct WalletHistoryTests {
         #expect(self.exchange(&history, 2, self.check(true), .verdict(.valid, place)) == nil)
         #expect(history.epochStepCount == 1 && history.isCertain)
     }
+}
+
+extension WalletHistory {
+    /// Whether the wallet's state is known exactly.
+    fileprivate var isCertain: Bool { self.inFlight.isEmpty && self.lost.isEmpty && self.possibilities.count == 1 }
 }

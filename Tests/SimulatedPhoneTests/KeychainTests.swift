@@ -261,6 +261,11 @@ struct KeychainTests {
 }
 
 extension SimulatedDevice {
+    /// Returns whether the sensor is locked until the passcode is entered.
+    fileprivate func isSensorLockedOut() throws -> Bool {
+        PromptRules(profile: self.profile, mismatches: try self.files.mismatches()).isLockedOut
+    }
+
     /// Creates another phone with the same owner in a separate folder, without any device-bound data.
     fileprivate func restored(in folder: String) throws -> SimulatedDevice {
         let owner = try self.files.owner()

@@ -228,3 +228,8 @@ struct ShareRefreshTests {
         #expect(try await phone.opens(with: FakePhone.oldPIN))
     }
 }
+
+extension LocalRegistration {
+    /// Whether a slot is also sealed under a next share.
+    fileprivate var hasNextSlot: Bool { self.biometrics?.next != nil || self.pairs.contains { $0.nextSlot != nil } }
+}

@@ -63,9 +63,6 @@ package struct WalletHistory: Sendable {
     /// Whether no pending operation may still be judged.
     package var isQuiet: Bool { self.inFlight.isEmpty && self.lost.allSatisfy { $0.ended < .max } }
 
-    /// Whether the wallet's state is known exactly.
-    package var isCertain: Bool { self.inFlight.isEmpty && self.lost.isEmpty && self.possibilities.count == 1 }
-
     // MARK: Events
 
     /// Records an operation before it is sent.

@@ -28,11 +28,6 @@ extension SimulatedDevice: PromptResponder {
         }
     }
 
-    /// Returns whether the sensor is locked until the passcode is entered.
-    package func isSensorLockedOut() throws(DeviceError) -> Bool {
-        try self.withRules { $0.isLockedOut }
-    }
-
     /// Applies the rules and stores the number of mismatches before returning the result.
     private func withRules<Result>(_ body: (inout PromptRules) -> Result) throws(DeviceError) -> Result {
         try self.withState { (profile) throws(DeviceError) in

@@ -73,9 +73,6 @@ struct LocalRegistration: Codable, Hashable, Sendable {
         }
     }
 
-    /// Whether a slot is also sealed under a next share.
-    var hasNextSlot: Bool { self.biometrics?.next != nil || self.pairs.contains { $0.nextSlot != nil } }
-
     func pair(_ id: PINKeyID) -> PINPair? { self.pairs.first { $0.id.value == id } }
 }
 
