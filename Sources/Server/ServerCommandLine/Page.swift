@@ -1,3 +1,4 @@
+internal import ConfigText
 internal import Foundation
 internal import HostSystem
 internal import Vocabulary
@@ -19,14 +20,14 @@ package struct Page {
     /// Adds a line for each name and its value.
     package mutating func facts(_ facts: [(name: String, value: String)]) {
         let width = facts.map(\.name.count).max() ?? 0
-        for (name, value) in facts { self.line("\(self.dim(Self.padded(name, to: width)))  \(value)") }
+        for (name, value) in facts { self.line("\(self.dim(TextLayout.padded(name, width)))  \(value)") }
     }
 
     /// Adds a table; no line ends with spaces.
     package mutating func table(_ head: [String], _ rows: [[String]]) {
         let widths = head.indices.map { column in ([head] + rows).map { $0[column].count }.max() ?? 0 }
         func row(_ cells: [String]) -> String {
-            let row = zip(cells, widths).map { Self.padded($0, to: $1) }.joined(separator: "  ")
+            let row = zip(cells, widths).map { TextLayout.padded($0, $1) }.joined(separator: "  ")
             return String(row.reversed().drop { $0 == " " }.reversed())
         }
         self.line(self.dim(row(head)))
@@ -41,10 +42,6 @@ package struct Page {
 
     private func colored(_ text: String, _ code: String) -> String {
         self.hasColor ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
-    }
-
-    private static func padded(_ text: String, to width: Int) -> String {
-        text + String(repeating: " ", count: max(0, width - text.count))
     }
 }
 
