@@ -372,10 +372,8 @@ enum RunningServer {
 
     private static func advance(_ clock: LabClock) -> AdminService.Advance {
         { duration throws(AdminFailure) in
-            do throws(LabError) {
-                return try clock.advance(by: duration)
-            } catch {
-                throw AdminFailure(.unavailable, "The clock was not moved: \(error).")
+            try mapError(clock.advance(by: duration)) { (error: LabError) in
+                AdminFailure(.unavailable, "The clock was not moved: \(error).")
             }
         }
     }

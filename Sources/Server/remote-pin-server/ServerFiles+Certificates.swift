@@ -28,23 +28,21 @@ extension ServerFiles {
     /// reject never replaces one that they accept.
     func reloadTLS() throws {
         try Self.lookAtTLSFiles(of: self.settings)
-        do throws(TLSContextError) {
-            try self.tls.reload(at: SystemClock().now())
-        } catch {
-            throw StartFailure(.configuration, Self.text(of: error))
-        }
+        try mapError(self.tls.reload(at: SystemClock().now()), to: Self.failure)
     }
 
-    /// The operator's error message for a problem with a certificate or key.
-    static func text(of error: TLSContextError) -> String {
-        switch error {
-        case .certificate(let path, let reason): "`tls.certificate`: \(path) cannot be used: \(reason)"
-        case .key(let path, let reason): "`tls.key`: \(path) cannot be used: \(reason)"
-        case .keyOfAnotherCertificate(let path): "`tls.key`: \(path) is not the key of `tls.certificate`"
-        case .faults(let path, let faults):
-            "`tls.certificate`: wallets reject \(path): \(faults.map(\.text).joined(separator: "; "))"
-        case .trust, .serverName: "cannot use the certificate"
-        }
+    /// Converts a problem with a certificate or key to the operator's error message.
+    static func failure(_ error: TLSContextError) -> StartFailure {
+        let text =
+            switch error {
+            case .certificate(let path, let reason): "`tls.certificate`: \(path) cannot be used: \(reason)"
+            case .key(let path, let reason): "`tls.key`: \(path) cannot be used: \(reason)"
+            case .keyOfAnotherCertificate(let path): "`tls.key`: \(path) is not the key of `tls.certificate`"
+            case .faults(let path, let faults):
+                "`tls.certificate`: wallets reject \(path): \(faults.map(\.text).joined(separator: "; "))"
+            case .trust, .serverName: "cannot use the certificate"
+            }
+        return StartFailure(.configuration, text)
     }
 }
 

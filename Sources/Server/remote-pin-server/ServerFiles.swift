@@ -52,14 +52,13 @@ struct ServerFiles {
 
     fileprivate static func tls(_ settings: ServerSettings) throws -> TLSServerContext {
         try Self.lookAtTLSFiles(of: settings)
-        do throws(TLSContextError) {
-            return try TLSServerContext(
+        return try mapError(
+            TLSServerContext(
                 certificateFile: settings[SettingTable.tlsCertificate],
                 keyFile: settings[SettingTable.tlsKey]
-            )
-        } catch {
-            throw StartFailure(.configuration, Self.text(of: error))
-        }
+            ),
+            to: Self.failure
+        )
     }
 
     /// Checks the TLS files for faults that libssl does not detect or describes poorly.

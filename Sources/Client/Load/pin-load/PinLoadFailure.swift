@@ -31,6 +31,9 @@ struct PinLoadFailure: Error {
         self.status = status
         self.message = message
     }
+
+    /// Converts an error in the arguments, or in what they name.
+    static func usage(_ error: any Error) -> PinLoadFailure { PinLoadFailure(.usage, "\(error)") }
 }
 
 /// Runs the body of a command and reports any ``PinLoadFailure`` to the user.

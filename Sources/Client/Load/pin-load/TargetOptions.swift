@@ -77,12 +77,7 @@ struct TargetOptions: ParsableArguments {
 
     /// Returns another server on the same store.
     func sibling(of target: Target, at address: String) throws -> Target {
-        let sibling: Target
-        do throws(Target.Problem) {
-            sibling = try target.sibling(at: address)
-        } catch {
-            throw PinLoadFailure(.usage, error.description)
-        }
+        let sibling = try mapError(target.sibling(at: address), to: PinLoadFailure.usage)
         try self.requireOwnership(of: sibling)
         return sibling
     }

@@ -1,4 +1,5 @@
 internal import AdminProtocol
+internal import HostSystem
 internal import LabFiles
 internal import LoadFleet
 internal import Transport
@@ -16,12 +17,7 @@ enum LabTime {
     ///
     /// Only the server may write the clock file while it is running.
     static func advance(_ lab: LabFolder, by duration: Duration, at target: Target) async throws(RunError) {
-        let socket: String
-        do throws(LabError) {
-            socket = try lab.adminSocket()
-        } catch {
-            throw .target(.lab(error))
-        }
+        let socket = try mapError(lab.adminSocket()) { (error: LabError) in RunError.target(.lab(error)) }
         let failure: FleetFailure
         do {
             let connection = try await AdminConnection.connect(path: socket, timeout: Self.patience)

@@ -42,11 +42,7 @@ struct CompareCommand: AsyncParsableCommand {
     var limits: [ChangeLimit] = []
 
     private static func limit(_ text: String) throws -> ChangeLimit {
-        do throws(ChangeLimitError) {
-            return try ChangeLimit(parsing: text)
-        } catch {
-            throw ValidationError(error.description)
-        }
+        try mapError(ChangeLimit(parsing: text)) { (error: ChangeLimitError) in ValidationError(error.description) }
     }
 
     func run() async throws {

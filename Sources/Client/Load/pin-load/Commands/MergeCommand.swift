@@ -1,4 +1,5 @@
 import ArgumentParser
+internal import HostSystem
 internal import LoadReport
 
 /// `pin-load merge`: joins the results from several machines that generated one load.
@@ -36,12 +37,7 @@ struct MergeCommand: AsyncParsableCommand {
         try await reportingFailure {
             var parts: [RunResult] = []
             for path in self.paths { parts.append(try ResultFile.read(path)) }
-            let result: RunResult
-            do throws(MergeError) {
-                result = try RunResult.merged(parts)
-            } catch {
-                throw PinLoadFailure(.usage, error.description)
-            }
+            let result = try mapError(RunResult.merged(parts), to: PinLoadFailure.usage)
             try self.output.write(result, to: try self.output.destinations())
             if result.exitCode != 0 { throw ExitCode(result.exitCode) }
         }

@@ -69,16 +69,9 @@ enum ResultFile {
     private static let sizeLimit = 1 << 30
 
     static func read(_ path: String) throws(PinLoadFailure) -> RunResult {
-        let bytes: [UInt8]
-        do throws(FileError) {
-            bytes = try DurableFile.read(path, atMost: Self.sizeLimit)
-        } catch {
-            throw PinLoadFailure(.usage, "\(error)")
-        }
-        do throws(RunResultError) {
-            return try RunResult(json: bytes)
-        } catch {
-            throw PinLoadFailure(.usage, "\(path): \(error)")
+        let bytes = try mapError(DurableFile.read(path, atMost: Self.sizeLimit), to: PinLoadFailure.usage)
+        return try mapError(RunResult(json: bytes)) { (error: RunResultError) in
+            PinLoadFailure(.usage, "\(path): \(error)")
         }
     }
 
@@ -86,10 +79,8 @@ enum ResultFile {
     ///
     /// It is world-readable, because results contain no secrets.
     static func write(_ text: String, to path: String) throws(PinLoadFailure) {
-        do throws(FileError) {
-            try OutputFile.write(Array(text.utf8), to: path)
-        } catch {
-            throw PinLoadFailure(.failed, "\(error)")
+        try mapError(OutputFile.write(Array(text.utf8), to: path)) { (error: FileError) in
+            PinLoadFailure(.failed, "\(error)")
         }
     }
 }

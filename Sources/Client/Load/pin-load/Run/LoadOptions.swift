@@ -215,11 +215,7 @@ extension LoadOptions {
     private func course(_ reader: inout OptionReader) -> Stages? {
         do throws(PlanError) {
             guard let path = self.stagesFile else {
-                do throws(PlanProblem) {
-                    return try Stages(parsing: self.stages ?? "")
-                } catch {
-                    throw PlanError([error])
-                }
+                return try mapError(Stages(parsing: self.stages ?? "")) { (error: PlanProblem) in PlanError([error]) }
             }
             return try Self.stages(file: path)
         } catch {
@@ -252,11 +248,8 @@ extension LoadOptions {
     }
 
     private static func stages(file path: String) throws(PlanError) -> Stages {
-        let bytes: [UInt8]
-        do throws(FileError) {
-            bytes = try DurableFile.read(path, atMost: 1 << 20)
-        } catch {
-            throw PlanError([PlanProblem(place: "--stages-file", error.description)])
+        let bytes = try mapError(DurableFile.read(path, atMost: 1 << 20)) { (error: FileError) in
+            PlanError([PlanProblem(place: "--stages-file", error.description)])
         }
         return try Stages(yaml: String(decoding: bytes, as: UTF8.self), source: path)
     }

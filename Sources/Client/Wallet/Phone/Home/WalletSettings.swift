@@ -56,18 +56,12 @@ package struct WalletSettings: Sendable {
     /// Returns the wallet's clock, either the lab's or the system's.
     package func clock() throws(PhoneError) -> any WallClock {
         guard let file = self.clockFile else { return SystemClock() }
-        do {
-            return try FollowedLabClock(file: file)
-        } catch {
-            throw .storage("the lab's clock cannot be read: \(error)")
+        return try mapError(FollowedLabClock(file: file)) { (error: LabError) in
+            PhoneError.storage("the lab's clock cannot be read: \(error)")
         }
     }
 
     static func contents(of path: String) throws(PhoneError) -> [UInt8] {
-        do {
-            return try DurableFile.read(path, atMost: 1 << 20)
-        } catch {
-            throw .usage("\(error)")
-        }
+        try mapError(DurableFile.read(path, atMost: 1 << 20)) { (error: FileError) in PhoneError.usage("\(error)") }
     }
 }

@@ -12,11 +12,8 @@ extension Scenario {
     ///
     /// - Throws: A single error that lists every problem in the file.
     package init(file path: String) throws(ConfigError) {
-        let text: String
-        do throws(FileError) {
-            text = try DurableFile.readText(path, atMost: 1 << 20)
-        } catch {
-            throw ConfigError(problems: [ConfigProblem(source: path, message: error.reason)])
+        let text = try mapError(DurableFile.readText(path, atMost: 1 << 20)) { (error: FileError) in
+            ConfigError(problems: [ConfigProblem(source: path, message: error.reason)])
         }
         try self.init(yaml: text, path: path, in: FolderSteps(beside: path))
     }

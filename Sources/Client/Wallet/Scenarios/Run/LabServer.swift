@@ -176,10 +176,8 @@ final class LabServer: Sendable {
         guard isFrozen || !self.isRunning else {
             return try await self.operate("clock advance", ["byMs": duration.milliseconds])
         }
-        do throws(LabError) {
-            _ = try LabClock(file: self.lab.clockFile).advance(by: duration)
-        } catch {
-            throw .failed("the lab's clock cannot be advanced: \(error)")
+        try mapError(LabClock(file: self.lab.clockFile).advance(by: duration)) { (error: LabError) in
+            StepProblem.failed("the lab's clock cannot be advanced: \(error)")
         }
     }
 

@@ -142,11 +142,7 @@ struct World {
     private static func settings(
         _ read: () throws(PhoneError) -> WalletSettings
     ) throws(StepProblem) -> WalletSettings {
-        do throws(PhoneError) {
-            return try read()
-        } catch {
-            throw .failed("\(error)")
-        }
+        try mapError(read()) { (error: PhoneError) in StepProblem.failed("\(error)") }
     }
 }
 

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import DeviceInterface
+internal import HostSystem
 internal import Secrets
 
 /// The items in a simulated keychain, stored in the file `keychain` and sealed under `keychain-key`.
@@ -22,7 +23,7 @@ struct KeychainItems: Sendable {
     /// The result is empty if the file does not exist.
     init(_ files: DeviceFiles) throws(KeychainError) {
         self.files = files
-        guard let bytes = try KeychainError.translating({ () throws(DeviceError) in try files.read(.keychain) }) else {
+        guard let bytes = try mapError(files.read(.keychain), to: KeychainError.init) else {
             self.items = [:]
             return
         }
@@ -57,10 +58,8 @@ struct KeychainItems: Sendable {
         let access = try self.access(of: name)
         guard let key = try self.key(), let text = self.items[name]?.sealed, let sealed = Data(base64Encoded: text)
         else { throw self.broken }
-        do throws(SealBroken) {
-            return try key.open(Array(sealed), associatedData: Self.binding(name, access))
-        } catch {
-            throw self.broken
+        return try mapError(key.open(Array(sealed), associatedData: Self.binding(name, access))) { (_: SealBroken) in
+            self.broken
         }
     }
 
@@ -74,13 +73,11 @@ struct KeychainItems: Sendable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
         guard let data = try? encoder.encode(self.items) else { throw self.broken }
-        try KeychainError.translating { () throws(DeviceError) in try self.files.write(Array(data), to: .keychain) }
+        try mapError(self.files.write(Array(data), to: .keychain), to: KeychainError.init)
     }
 
     private func key() throws(KeychainError) -> SecretBytes? {
-        guard
-            var bytes = try KeychainError.translating({ () throws(DeviceError) in try self.files.read(.keychainKey) })
-        else { return nil }
+        guard var bytes = try mapError(self.files.read(.keychainKey), to: KeychainError.init) else { return nil }
         guard bytes.count == 32 else {
             throw .storage("\(self.files.path(.keychainKey)) is not a keychain key of 32 bytes")
         }
@@ -97,7 +94,7 @@ struct KeychainItems: Sendable {
         }
         let key = SecretBytes.random(count: 32)
         let bytes = key.exposedBytes()
-        try KeychainError.translating { () throws(DeviceError) in try self.files.write(bytes, to: .keychainKey) }
+        try mapError(self.files.write(bytes, to: .keychainKey), to: KeychainError.init)
         return key
     }
 
@@ -110,13 +107,5 @@ struct KeychainItems: Sendable {
 
 extension KeychainError {
     /// Converts errors from the device's files.
-    static func translating<Result: ~Copyable>(
-        _ body: () throws(DeviceError) -> Result
-    ) throws(KeychainError) -> Result {
-        do throws(DeviceError) {
-            return try body()
-        } catch {
-            throw .storage("\(error)")
-        }
-    }
+    fileprivate init(_ error: DeviceError) { self = .storage("\(error)") }
 }

@@ -7,11 +7,8 @@ extension DeviceProfile {
     ///
     /// Missing keys default to those of a healthy device.
     package init(file path: String) throws(ConfigError) {
-        let bytes: [UInt8]
-        do throws(FileError) {
-            bytes = try DurableFile.read(path, atMost: 65_536)
-        } catch {
-            throw ConfigError(problems: [ConfigProblem(source: path, message: error.reason)])
+        let bytes = try mapError(DurableFile.read(path, atMost: 65_536)) { (error: FileError) in
+            ConfigError(problems: [ConfigProblem(source: path, message: error.reason)])
         }
         self = try Self(yaml: String(decoding: bytes, as: UTF8.self), source: path)
     }

@@ -64,11 +64,7 @@ public struct FolderDisk: LocalDisk {
     /// Opens the folder, or creates it so that only its owner has access.
     public init(folder: String) throws(LocalDiskError) {
         self.folder = folder
-        do {
-            try DurableFile.makeFolder(folder, mode: 0o700)
-        } catch {
-            throw LocalDiskError("\(error)")
-        }
+        try mapError(DurableFile.makeFolder(folder, mode: 0o700)) { (error: FileError) in LocalDiskError("\(error)") }
     }
 
     /// Returns the contents of the file, or nil if it does not exist.
@@ -86,10 +82,8 @@ public struct FolderDisk: LocalDisk {
     ///
     /// The change is durable when this method returns.
     public func write(_ bytes: [UInt8], to file: LocalFile) throws(LocalDiskError) {
-        do {
-            try DurableFile.write(bytes, to: self.path(file), mode: 0o600)
-        } catch {
-            throw LocalDiskError("\(error)")
+        try mapError(DurableFile.write(bytes, to: self.path(file), mode: 0o600)) { (error: FileError) in
+            LocalDiskError("\(error)")
         }
     }
 

@@ -61,11 +61,8 @@ struct AppCommand: AsyncParsableCommand {
             observer: events.add
         )
         let palette = Palette(environment: Environment.value)
-        let terminal: FullScreen
-        do {
-            terminal = try FullScreen(hasOwnScreen: palette.hasControl)
-        } catch {
-            throw WalletCommandFailure.usage("the terminal cannot be switched to reading single keys")
+        let terminal = try mapError(FullScreen(hasOwnScreen: palette.hasControl)) { (_: InputError) in
+            WalletCommandFailure.usage("the terminal cannot be switched to reading single keys")
         }
         try await TerminalApp(phone, receiving: events, on: terminal, palette).run(
             opening: self.link.map { IncomingLink($0) }

@@ -1,6 +1,7 @@
 import ArgumentParser
 internal import ConfigText
 internal import DeviceInterface
+internal import HostSystem
 internal import SimulatedPhone
 internal import Phone
 internal import Vocabulary
@@ -132,11 +133,7 @@ struct DeviceOptions: ParsableArguments {
     /// Returns the profile for a new phone.
     func newProfile() throws(PhoneError) -> DeviceProfile {
         guard let file = self.profile else { return DeviceProfile(self.platform?.platform ?? .android) }
-        do {
-            return try DeviceProfile(file: file)
-        } catch {
-            throw PhoneError(error)
-        }
+        return try mapError(DeviceProfile(file: file)) { (error: ConfigError) in PhoneError(error) }
     }
 
     /// Applies the options to the device.

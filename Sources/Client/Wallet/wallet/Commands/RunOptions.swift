@@ -211,11 +211,7 @@ struct RunOutputOptions: ParsableArguments {
     }
 
     private static func text(of path: String) throws -> String {
-        do {
-            return try DurableFile.readText(path, atMost: 1 << 22)
-        } catch {
-            throw RunFailure.usage("\(error)")
-        }
+        try mapError(DurableFile.readText(path, atMost: 1 << 22)) { (error: FileError) in RunFailure.usage("\(error)") }
     }
 
     private static func write(_ text: String, to path: String) throws {
