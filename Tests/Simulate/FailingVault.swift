@@ -1,4 +1,5 @@
 internal import Secrets
+internal import Statements
 internal import Vault
 internal import Vocabulary
 
@@ -37,5 +38,15 @@ struct FailingVault: Vault, @unchecked Sendable {
     func isMAC(_ mac: [UInt8], of message: [UInt8], for use: MACUse) async throws(VaultError) -> Bool {
         try await self.reach()
         return try await self.vault.isMAC(mac, of: message, for: use)
+    }
+}
+
+/// The keys that sign receipts, which cannot be used while the vault cannot be reached.
+struct FailingSigner: ReceiptSigner, @unchecked Sendable {
+    let signer: any ReceiptSigner
+    let fails: () -> Bool
+
+    func sign(root: SHA256Digest, epoch: UInt64, at time: Timestamp) -> SignedRoot? {
+        self.fails() ? nil : self.signer.sign(root: root, epoch: epoch, at: time)
     }
 }

@@ -47,6 +47,8 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
         case serverClock(seconds: Int)
         case phoneClock(phone: Int, seconds: Int)
         case vaultFails(seconds: Int)
+        /// Each call of the vault takes up to two seconds.
+        case slowVault(seconds: Int)
         /// This many microseconds after the next request, the database's standby becomes the primary.
         case failover(after: Int64)
         /// This many microseconds after the next request, the database's primary restarts.

@@ -94,6 +94,15 @@ struct Plan: Sendable {
             }
         }
         self.clockDrifts = (0..<2).map { _ in .random(in: -Fault.largestDrift...Fault.largestDrift, using: &generator) }
+        if !self.isShared { self.addHindrancesOfCommands() }
+    }
+
+    /// Adds a slow vault during revocations.
+    private mutating func addHindrancesOfCommands() {
+        var vaults = SeededGenerator(seed: self.seed, "slow vault in revocations")
+        for visit in self.visits.joined() where visit.revocation != nil && vaults.chance(50) {
+            self.faults.append(Fault(time: visit.time, kind: .slowVault(seconds: 10)))
+        }
     }
 
     private mutating func addFaultsOfTwoServers(near times: [Int64]) {

@@ -4,6 +4,7 @@ internal import Foundation
 internal import Lab
 internal import Logging
 @testable internal import RemotePINServer
+internal import Statements
 internal import StoreMaintenance
 internal import Transport
 internal import Vault
@@ -96,6 +97,12 @@ extension ServerMachine {
         )
         parts.time = self.run.time
         return parts
+    }
+
+    /// The keys that sign receipts; in the runs with the later faults, they fail with the vault.
+    func receiptSigner(of vault: KeyFileVault) -> any ReceiptSigner {
+        guard Fault.hasLaterFaults(self.run.plan.seed) else { return vault.receiptSigner }
+        return FailingSigner(signer: vault.receiptSigner) { self.scheduler.now < self.vaultFailsUntil }
     }
 
     /// Delays one call in four, or every call while the vault is slow.

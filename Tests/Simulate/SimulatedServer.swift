@@ -116,7 +116,7 @@ final class SimulatedServer: ServerMachine, @unchecked Sendable {
             folder: "\(self.folder)/data",
             key: try await RecordKey.derived(by: vault),
             creating: self.starts == 1,
-            receipts: vault.receiptSigner,
+            receipts: self.receiptSigner(of: vault),
             wake: thread,
             onFatal: { error in self.die("the store ends the process: \(error)", power: false) }
         )

@@ -227,6 +227,7 @@ final class Simulation: @unchecked Sendable {
         case .diskFails(let atWrite): self.embedded?.nextFailure = atWrite
         case .slowDisk(let seconds): self.embedded?.slowUntil = until(seconds)
         case .vaultFails(let seconds): for server in self.servers { server.vaultFailsUntil = until(seconds) }
+        case .slowVault(let seconds): for server in self.servers { server.vaultIsSlowUntil = until(seconds) }
         case .serverClock(let seconds): self.embedded?.clock.offset += Int64(seconds) * 1000
         case .lossyFailover(let delay, let lost):
             self.network.atNextRequest { _ in

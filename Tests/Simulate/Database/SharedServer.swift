@@ -130,7 +130,7 @@ final class SharedServer: ServerMachine, @unchecked Sendable {
             target: PostgreSQLTarget(address: "simulated"),
             server: self.nameInStore,
             key: try await RecordKey.derived(by: vault),
-            receipts: vault.receiptSigner
+            receipts: self.receiptSigner(of: vault)
         )
         parts.policy = ["attempts": "\(self.run.plan.policy)"]
         parts.commitMark = CommitMark.path(ofAuditLog: "\(self.folder)/audit.log")

@@ -36,6 +36,22 @@ struct SharedDatabaseTests {
         #expect(blocked == 20)
     }
 
+    @Test("without a signature no verdict leaves a server, and the attempt is counted")
+    func unsigned() async throws {
+        let signer = TestSigner()
+        var parts = self.place.parts(as: "signing")
+        parts.receipts = signer
+        let server = try await PostgreSQLWalletStore.open(parts)
+        let wallet = try await TestWallet(in: server)
+        signer.fails.withLock { $0 = true }
+        for isRight in [true, false] {
+            await #expect(throws: StoreError.notCertified) { try await server.certify(wallet.attempt(right: isRight)) }
+        }
+        signer.fails.withLock { $0 = false }
+        let receipt = try #require(try await server.certify(wallet.attempt(right: true)).receipt)
+        #expect(receipt.leaf.number == 3 && receipt.leaf.wrongPINs == 1)
+    }
+
     @Test("one counter of an assertion opens one session on all servers")
     func counters() async throws {
         let wallet = try await TestWallet(in: self.store, assertionCounter: 1, opened: false)
