@@ -94,15 +94,36 @@ struct Plan: Sendable {
             }
         }
         self.clockDrifts = (0..<2).map { _ in .random(in: -Fault.largestDrift...Fault.largestDrift, using: &generator) }
-        if !self.isShared { self.addHindrancesOfCommands() }
+        if self.isShared { self.addGuessesOverLoss() } else { self.addHindrancesOfCommands() }
     }
 
-    /// Adds a slow vault during revocations.
+    /// Lets an owner enter wrong PINs before and after a loss of commits, which must give no guesses back.
+    private mutating func addGuessesOverLoss() {
+        var generator = SeededGenerator(seed: self.seed, "guesses over a loss")
+        let loss = self.faults.first { if case .lossyFailover = $0.kind { true } else { false } }
+        guard let loss, generator.chance(60) else { return }
+        // The last visit that begins before the loss.
+        var last: (phone: Int, visit: Int, time: Int64)?
+        for (phone, visits) in self.visits.enumerated() {
+            guard let visit = visits.lastIndex(where: { $0.time <= loss.time }) else { continue }
+            if last.map({ $0.time < visits[visit].time }) ?? true { last = (phone, visit, visits[visit].time) }
+        }
+        guard let last else { return }
+        self.visits[last.phone][last.visit].wrongPINs = 2 * self.policy.allowance
+        self.visits[last.phone][last.visit].keepsBlockedWallet = true
+    }
+
+    /// Adds a slow vault during revocations, and a second restore of the backup.
     private mutating func addHindrancesOfCommands() {
         var vaults = SeededGenerator(seed: self.seed, "slow vault in revocations")
         for visit in self.visits.joined() where visit.revocation != nil && vaults.chance(50) {
             self.faults.append(Fault(time: visit.time, kind: .slowVault(seconds: 10)))
         }
+        var restores = SeededGenerator(seed: self.seed, "second restores")
+        let first = self.faults.first { if case .restore = $0.kind { true } else { false } }
+        guard let first, restores.chance(40) else { return }
+        let later = Int64.random(in: 120_000_000...21_600_000_000, using: &restores)
+        self.faults.append(Fault(time: first.time + later, kind: first.kind))
     }
 
     private mutating func addFaultsOfTwoServers(near times: [Int64]) {
