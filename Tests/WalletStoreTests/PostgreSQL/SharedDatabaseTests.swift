@@ -1,6 +1,7 @@
 import MetricsTestKit
 import PINPolicy
 import PostgreSQLClient
+import Synchronization
 import Testing
 import Vocabulary
 
