@@ -67,13 +67,13 @@ struct ExploreProgram {
     ///
     /// If a lab cannot play the shortest one, another search looks for the shortest that it can play.
     private static func scenario(of report: Exploration.Report, _ bounds: Bounds, to file: String?) throws -> [String] {
+        guard bounds.servers == 1 else { return ["  no scenario: a lab has one server"] }
         var (report, lines, bounds) = (report, [String](), bounds)
         if let obstacle = report.obstacle {
             lines.append("  a lab cannot play step \(obstacle + 1): \(report.trace[obstacle])")
             bounds.isPlayable = true
             report = try self.search(bounds).0
         }
-        guard bounds.servers == 1 else { return ["  no scenario: a lab has one server"] }
         guard report.isVisible else { return ["  no scenario: neither the app nor the operator sees this violation"] }
         guard let steps = report.played, let violation = report.violation else {
             return lines + ["  no scenario: a lab can play no other counterexample within these bounds"]

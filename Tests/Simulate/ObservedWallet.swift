@@ -210,9 +210,7 @@ extension CallResult {
         default: false
         }
     }
-}
 
-extension CallResult {
     /// Whether the answer contains a share.
     var hasShare: Bool {
         switch self {

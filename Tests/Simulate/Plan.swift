@@ -79,10 +79,7 @@ struct Plan: Sendable {
     private mutating func addLaterFaults(near times: [Int64]) {
         var generator = SeededGenerator(seed: self.seed, "later faults")
         let phones = self.visits.count
-        self.faults +=
-            self.isShared
-            ? Fault.drawLaterShared(near: times, phones: phones, using: &generator)
-            : Fault.drawLater(near: times, phones: phones, using: &generator)
+        self.faults += Fault.drawLater(near: times, phones: phones, isShared: self.isShared, using: &generator)
         let denied = self.faults.compactMap { fault in
             if case .recoveryCodeRevoked(let phone) = fault.kind { phone } else { nil }
         }
