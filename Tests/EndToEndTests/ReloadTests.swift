@@ -37,7 +37,7 @@ struct ReloadTests {
         try text.write(toFile: self.lab.lab.configurationFile, atomically: true, encoding: .utf8)
     }
 
-    /// Whether fewer than ten enrollments are allowed at once.
+    /// Returns whether fewer than ten enrollments are allowed at once.
     private func isStrict() async throws -> Bool {
         let connection = try await self.lab.server.greet()
         defer { connection.close() }

@@ -107,7 +107,7 @@ struct Transitions {
         self.addInstructions(on: number, counter: node.nextCounter, in: state, to: &actions)
     }
 
-    /// Whether the client may leave; an operator's command has no connection here.
+    /// Returns whether the client may leave; an operator's command has no connection here.
     private func mayBeCut(_ number: Int, in state: State) -> Bool {
         guard number <= Self.revoking, state.cuts < self.bounds.cuts else { return false }
         return state[Self.cut(number)].node < 0 && !self.isCommand(state[number].node)
@@ -383,7 +383,7 @@ extension Facts {
 }
 
 extension AttemptRecord {
-    /// Whether no PIN may be judged; after the clock was set back, a block lasts its length from now at most.
+    /// Returns whether no PIN may be judged; after the clock was set back, a block lasts its length from now at most.
     fileprivate func forbidsJudging(at now: Timestamp) -> Bool {
         if self.isBlockedPermanently { return true }
         guard let block = self.block else { return false }

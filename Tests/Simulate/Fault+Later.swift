@@ -6,7 +6,7 @@ extension Fault {
     /// The last seeds without these faults, with one server and with two.
     private static let (last, lastShared): (UInt64, UInt64) = (60, 140)
 
-    /// Whether the run of a seed has these faults.
+    /// Returns whether the run of a seed has these faults.
     static func hasLaterFaults(_ seed: UInt64) -> Bool {
         seed > (Plan.isShared(seed) ? self.lastShared : self.last)
     }

@@ -342,7 +342,7 @@ final class Phone: @unchecked Sendable {
         _ = try await wallet.perform(.yesDelete)
     }
 
-    /// Whether the app had this wallet when it was last open.
+    /// Returns whether the app had this wallet when it was last open.
     func has(_ wallet: WalletID?) -> Bool { self.walletID != nil && self.walletID == wallet }
 
     /// Revokes the wallet that the app had when it was last open.

@@ -177,7 +177,7 @@ struct Plan: Sendable {
         )
     }
 
-    /// Whether the run of a seed has two servers.
+    /// Returns whether the run of a seed has two servers.
     static func isShared(_ seed: UInt64) -> Bool { seed.isMultiple(of: 5) }
 
     /// Moves visits together, because two servers renew their leases each second.

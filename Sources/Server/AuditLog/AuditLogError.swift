@@ -2,7 +2,7 @@ package import HostSystem
 
 /// A reason why an entry was not added or a log was not opened.
 package enum AuditLogError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Nothing was added.
+    /// The entry was not added.
     ///
     /// Retry once the disk has space or the file can be used.
     case file(FileError)
@@ -12,11 +12,11 @@ package enum AuditLogError: Error, Hashable, Sendable, CustomStringConvertible {
     case vault
     /// The entry would be longer than a reader accepts.
     ///
-    /// Nothing was added.
+    /// The entry was not added.
     case tooLong(byteCount: Int)
     /// The server is stopping.
     ///
-    /// Nothing was added.
+    /// The entry was not added.
     case closed
     /// Another process has the log open.
     ///

@@ -140,7 +140,7 @@ package struct RegisteredApp: Hashable, Sendable {
 /// The outcome of entering a deletion code on the portal.
 package enum PortalRevocation: Sendable {
     case done(CodeRevocation)
-    /// Nothing was done, for this reason.
+    /// The code was rejected for this reason, and no wallet was changed.
     case refused(Refusal.Reason)
     /// The wallet is revoked, but the store's log still contains its shares.
     case incomplete

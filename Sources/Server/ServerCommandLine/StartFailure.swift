@@ -10,7 +10,7 @@ package struct StartFailure: Error, CustomStringConvertible {
     ///
     /// Its raw value is the exit status (sysexits.h).
     package enum Kind: Int32, Sendable {
-        /// Nothing went wrong: the command found nothing, or the operator cancelled it.
+        /// Not an error: the command found nothing, or the operator cancelled it.
         case notDone = 1
         /// EX_USAGE: the arguments are wrong.
         case usage = 64

@@ -76,7 +76,7 @@ package struct VaultKeyUsage: Hashable, Sendable {
 ///
 /// The text contains the reason and the next step. Requests can also throw store and vault errors.
 package enum MaintenanceFailure: Error, Hashable, Sendable {
-    /// Nothing was done.
+    /// The operation is not allowed and was not begun.
     case notAllowed(String)
     /// The key file could not be read or written, so the change may have been made.
     case unavailable(String)

@@ -10,7 +10,7 @@ internal import Glibc
 package final class AppendFile: Sendable {
     /// An error from appending bytes.
     package enum AppendError: Error, Hashable, Sendable {
-        /// Nothing was appended, so the file has not changed.
+        /// The bytes were not appended, so the file has not changed.
         case refused(FileError)
         /// The contents on the device are unknown. A later sync might succeed without writing the bytes lost by this
         /// one, so the caller must not write to the file again.

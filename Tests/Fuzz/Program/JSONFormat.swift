@@ -84,7 +84,7 @@ enum JSONFormat {
         return text + [UInt8(ascii: "\"")]
     }
 
-    /// Whether a byte can be part of a number or a literal.
+    /// Returns whether a byte can be part of a number or a literal.
     private static func isWordByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"): true

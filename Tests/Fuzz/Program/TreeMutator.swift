@@ -24,7 +24,7 @@ struct TreeMutator {
         self.mutateBytes = mutateBytes
     }
 
-    /// Whether this mutation ignores the structure.
+    /// Returns whether this mutation ignores the structure.
     mutating func breaksStructure() -> Bool { self.chance(16) }
 
     mutating func chance(_ one: Int) -> Bool { Int.random(in: 0..<one, using: &self.generator) == 0 }

@@ -5,7 +5,7 @@ internal import Vocabulary
 /// The next operation in the order must be one that began before any unplaced operation ended.
 extension WalletHistory {
     private enum Step {
-        /// Nothing can be placed until another response arrives.
+        /// No operation can be placed until another response arrives.
         case waits
         /// One more operation can be placed, in these ways.
         case places([Possibility])

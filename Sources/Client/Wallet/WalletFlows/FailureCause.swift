@@ -4,7 +4,7 @@
 /// it is part of the id that users can quote. The meaning of a code never changes.
 package enum FailureCause: String, Hashable, Sendable, CaseIterable {
     // Server unreachable.
-    /// Nothing accepts connections at the server's address.
+    /// No program accepts connections at the server's address.
     case connectionRefused = "connection-refused"
     /// The server's host did not answer in time.
     case connectionTimedOut = "connection-timed-out"

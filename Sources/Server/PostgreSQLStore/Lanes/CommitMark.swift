@@ -31,7 +31,7 @@ package struct CommitMark: Hashable, Sendable {
     /// The number of commits.
     package var total: UInt64 { self.numbers.values.reduce(0) { $0 &+ UInt64(bitPattern: $1) } }
 
-    /// Whether a store with these numbers has the commits in another mark, or charges for their loss.
+    /// Returns whether a store with these numbers has the commits in another mark, or charges for their loss.
     ///
     /// Invariant (G3, G7): a later epoch alone does not excuse a loss. Its charge was computed from the commits known
     /// to the epoch command. A server that was cut off at that time may have confirmed further attempts and

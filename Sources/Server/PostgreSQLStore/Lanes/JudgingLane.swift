@@ -132,7 +132,7 @@ final class JudgingWorker {
         return self.dueAgain(missed)
     }
 
-    /// Whether a step needs the wallet's current values.
+    /// Returns whether a step needs the wallet's current values.
     ///
     /// A write based on cached values fails if another server has changed the wallet. Only answers without a write need
     /// current values: an identity, or the fact that the identity has changed.

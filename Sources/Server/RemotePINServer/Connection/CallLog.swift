@@ -41,7 +41,7 @@ struct CallLog: Sendable {
         return logger
     }
 
-    /// Whether lines of this level are currently written.
+    /// Returns whether lines of this level are currently written.
     func writes(_ level: Logger.Level) -> Bool { level >= self.logger.logLevel }
 
     func log(

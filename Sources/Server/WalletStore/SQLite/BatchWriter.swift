@@ -31,7 +31,7 @@ struct BatchWriter {
 
     /// The reason a transaction was rolled back.
     private enum Failure {
-        /// Nothing was written, and no verdict is disclosed.
+        /// The disk is full: the batch was not written, and no verdict is disclosed.
         case diskFull
         /// A step threw an error, so the batch is repeated with a savepoint for each step.
         case step

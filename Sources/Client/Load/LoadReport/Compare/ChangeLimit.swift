@@ -12,7 +12,7 @@ package struct ChangeLimit: Sendable, Equatable {
     /// Negative for a decrease.
     let limit: Double
 
-    /// Whether the change exceeds the limit, or nil if a run does not have the metric.
+    /// Returns whether the change exceeds the limit, or nil if a run does not have the metric.
     ///
     /// Any increase from zero exceeds every limit.
     package func isExceeded(in comparison: Comparison) -> Bool? {

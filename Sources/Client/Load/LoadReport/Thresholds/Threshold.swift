@@ -67,7 +67,7 @@ package struct ThresholdResult: Sendable, Equatable, Codable {
     package enum Verdict: String, Sendable, Codable {
         case met
         case failed
-        /// Nothing was measured.
+        /// The run has no measurement for the threshold.
         ///
         /// This counts as not met, so that a run without operations cannot pass.
         case unmeasured

@@ -42,7 +42,7 @@ package struct DeviceProfile: Hashable, Sendable {
     /// The owner's recovery code, or nil if the owner has a unique code.
     package var recoveryCode: String?
 
-    /// Whether the network is available.
+    /// The availability of the network.
     package enum Network: String, Hashable, Sendable, CaseIterable {
         case on
         /// The phone has no network, so the app asks the user to check the connection.
