@@ -15,9 +15,9 @@ internal import Wire
 //
 // Invariant (G3, G4): no verdict on a PIN leaves the server before the attempt's count is on disk. Everything that can
 // be verified without the stored PIN key (session, counter, body, signatures) is verified before the store is called.
-// The rest is a comparison inside the commit that counts the attempt, and `store.judge` returns only after that commit
-// is synced. A crash may therefore cost a user an attempt but never gives an attacker one, and a forged call costs no
-// attempt.
+// The rest is a comparison inside the commit that counts the attempt, and `store.certify` returns only after that
+// commit is synced. A crash may therefore cost a user an attempt but never gives an attacker one, and a forged call
+// costs no attempt.
 extension Conversation {
     /// Judges an entered PIN, and carries out the instruction if the PIN is correct.
     mutating func instruct(_ call: Instruct) async throws -> CallResult {

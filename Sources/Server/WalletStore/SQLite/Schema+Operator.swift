@@ -8,7 +8,7 @@ extension Schema {
         ) STRICT, WITHOUT ROWID;
         CREATE TABLE operator_revision (id INTEGER PRIMARY KEY CHECK (id = 1), revision INTEGER NOT NULL) STRICT;
         INSERT INTO operator_revision (id, revision) VALUES (1, 0);
-        -- Written up to a minute after the fact, for operators only: nothing that a wallet may do hangs on it.
+        -- Written up to a minute after the fact, for operators only: no permission of a wallet depends on it.
         CREATE TABLE last_sessions (wallet INTEGER PRIMARY KEY, at INTEGER NOT NULL) STRICT;
         """
 }
