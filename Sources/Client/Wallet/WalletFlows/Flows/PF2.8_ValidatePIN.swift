@@ -136,7 +136,7 @@ struct BlockedPermanently: Flow {
     func handle(_ event: FlowEvent, _ snapshot: Snapshot) -> Transition {
         switch (self.state, event) {
         case (.locking, .answered(.locked)), (.locking, .answered(.failed)): self.to(.blocked)
-        case (_, .entered), (_, .presented), (_, .answered), (_, .returned): .ignored
+        case (_, .entered), (_, .presented), (.locking, .answered), (.locking, .returned), (.blocked, _): .ignored
         }
     }
 }

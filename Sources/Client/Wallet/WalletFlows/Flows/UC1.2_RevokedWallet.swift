@@ -54,7 +54,9 @@ struct RevokedWallet: Flow {
     func handle(_ event: FlowEvent, _ snapshot: Snapshot) -> Transition {
         switch (self.state, event) {
         case (.locking, .answered(.locked)), (.locking, .answered(.failed)): self.to(.message)
-        case (_, .entered), (_, .presented), (_, .answered), (_, .returned): .ignored
+        case (_, .entered), (_, .presented), (.locking, .answered), (.locking, .returned), (.message, _), (.contact, _),
+            (.moreInformation, _):
+            .ignored
         }
     }
 
