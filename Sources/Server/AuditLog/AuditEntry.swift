@@ -72,10 +72,10 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Creates an event from its name in a log file.
+    /// Creates an event from its name in a log file or on the command line.
     ///
     /// Names used by earlier versions are translated.
-    init(recorded name: String) {
+    package init(recorded name: String) {
         self.init(rawValue: Self.renamed[name] ?? name)
     }
 
