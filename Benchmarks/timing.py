@@ -9,7 +9,7 @@
 
 Starts a server on a lab in a temporary folder and talks to it over loopback with the Python client of Tests/interop,
 one call at a time. Right and wrong PINs alternate in random order on warm sessions; each proof of a device for a
-known or an unknown id needs a connection of its own. Prints the AUC: the probability that an answer of the first kind
+known or an unknown id needs a separate connection. Prints the AUC: the probability that an answer of the first kind
 took longer than one of the second, 0.5 if the times tell nothing. The control splits the answers of one kind at
 random. Exits with 1 if an AUC differs from 0.5 by more than --limit.
 

@@ -42,7 +42,7 @@ class Loopback:
 
 
 class Namespaces:
-    """Places in namespaces of their own, from 198.18.0.0/15 (RFC 2544: for tests of network devices)."""
+    """Places in separate namespaces, from 198.18.0.0/15 (RFC 2544: for tests of network devices)."""
 
     can_cut = True
 

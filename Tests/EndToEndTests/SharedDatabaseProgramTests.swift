@@ -33,7 +33,7 @@ struct SharedDatabaseProgramTests {
         )
     }
 
-    /// Serves the lab as one of several servers, with a port, a socket and an audit log of its own.
+    /// Serves the lab as one of several servers, with a separate port, socket and audit log.
     private func start(_ name: String) async throws -> (process: ServerProcess, server: TestServer) {
         // So that the server chooses a free port.
         var file = try LabFile(of: self.lab.lab)

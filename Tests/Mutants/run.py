@@ -348,7 +348,7 @@ class Build:
             if not guilty:
                 print(f"the build with all switches fails (see {log})", file=sys.stderr)
                 return False
-            print(f"only in a build of their own: {', '.join(sorted(guilty))}", flush=True)
+            print(f"only in separate builds: {', '.join(sorted(guilty))}", flush=True)
             for name in guilty:
                 self.regions.pop(name)
                 self.separate[name] = entries[name]

@@ -91,7 +91,7 @@ final class Phone: @unchecked Sendable {
         self.watch(for: 600_000_000) { self.planNext() }
     }
 
-    /// Starts the app in a process of its own, which ends the one before.
+    /// Starts the app in a new process and ends the previous one.
     private func startApp(_ body: @escaping @Sendable () async -> Void) {
         self.process?.kill()
         let process = SimulatedProcess(self.name, self.run.scheduler)

@@ -14,7 +14,7 @@ struct Thief: Sendable {
     /// The stolen phone.
     let device: (any Device)?
 
-    /// Attacks in a process of its own.
+    /// Attacks from a separate process.
     func attack() {
         let process = SimulatedProcess("thief", self.run.scheduler)
         self.run.scheduler.enter(process) { Task { try? await self.attack(in: process) } }

@@ -13,7 +13,7 @@ package final class SmallDisk: Sendable {
     private var ballast: String { "\(self.path)/ballast" }
 
     /// The size must hold more than the ballast: a store of a hundred wallets and a log in which each wallet has a
-    /// commit of its own.
+    /// separate commit.
     private static let size = "8m"
     private static let page = 4096
 

@@ -61,7 +61,7 @@ package final class TemporaryPostgreSQL: @unchecked Sendable {
     /// - Parameters:
     ///   - settings: Further lines of postgresql.conf.
     ///   - access: The lines of pg_hba.conf; without them every role may connect.
-    ///   - statements: Statements that the superuser runs, each in a transaction of its own.
+    ///   - statements: Statements that the superuser runs, each in a separate transaction.
     package init(settings: [String] = [], access: [String] = [], statements: [String] = []) throws {
         self.folder = "/tmp/remote-pin-postgresql-\(UInt32.random(in: .min ... .max))"
         let (input, output) = (Pipe(), Pipe())

@@ -46,7 +46,7 @@ package enum AuditRecordFormat: Sendable {
         }
     }
 
-    /// The maximum number of wallets that get a field of their own.
+    /// The maximum number of wallets that get a separate field.
     private static let mostWallets = 100
 
     /// Returns a field in the format with an explicit length, in which no value can start another field.

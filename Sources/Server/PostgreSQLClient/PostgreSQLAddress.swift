@@ -87,7 +87,7 @@ package struct PostgreSQLAddress: Hashable, Sendable {
     /// Rejects a password, which belongs in a separate file, and a reference to another source of parameters.
     private func rejectOtherPlaces() throws(Problem) {
         guard self.parameters["password"] == nil else {
-            throw Problem(description: "it contains a password; put the password in a file of its own")
+            throw Problem(description: "it contains a password; put the password in a separate file")
         }
         guard self.parameters["service"] == nil else {
             throw Problem(description: "it names a service; name the service in `store.service`")
@@ -100,7 +100,7 @@ package struct PostgreSQLAddress: Hashable, Sendable {
         else {
             throw Problem(
                 description: "a host, port or database in it is part of a password or of another address; put the "
-                    + "password in a file of its own"
+                    + "password in a separate file"
             )
         }
     }

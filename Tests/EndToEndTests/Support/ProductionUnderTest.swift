@@ -4,7 +4,7 @@ import LabFiles
 import TestSupport
 import Testing
 
-/// A production server in a folder of its own, with a lab's certificate; goes with the test.
+/// A production server in a separate folder, with a lab's certificate; it is removed after the test.
 ///
 /// A production server rejects root, so tests that run as root run it as another user.
 final class ProductionUnderTest: Sendable {

@@ -192,7 +192,7 @@ extension Problem {
             case .epochEnded:
                 "start it again: it then compares its commits with those that the epoch took into account"
             case .markOfAnotherServer:
-                "correct `cluster.server`, or `audit.file`; a new server needs a log of its own"
+                "correct `cluster.server`, or `audit.file`; each server needs a separate audit log"
             case .files: "check the folder of `audit.file`: its owner, its mode and its disk"
             case .otherPolicy(let differences) where differences.contains { $0.name == SettingTable.clusterName.name }:
                 "the database belongs to another cluster: correct its address, or `cluster.name`. To rename the "

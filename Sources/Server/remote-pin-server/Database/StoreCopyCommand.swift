@@ -171,7 +171,7 @@ struct StoreCopyCommand: AsyncParsableCommand {
                 "\(page.good("copied")) \(Restoration.wallets(report.wallets)) into \(database.place) in \(took.spoken)"
             )
             page.line("both stores have the digest sha256 \(report.digest)")
-            page.line("the store in \(folder) is not served any more; keep it until the database has a backup")
+            page.line("the store in \(folder) is no longer served; keep it until the database has a backup")
             page.line("next: remote-pin-server check-config, then serve, on each server with the same vault key")
         }
     }

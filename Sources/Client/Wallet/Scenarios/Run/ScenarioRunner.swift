@@ -4,7 +4,7 @@ package import TerminalApp
 
 /// Runs scenarios concurrently and returns the results in the original order.
 ///
-/// Each scenario gets a folder and, unless an existing server is used, a server of its own. By the time
+/// Each scenario gets a folder and, unless an existing server is used, a separate server. By the time
 /// ``run(_:progress:)`` returns, all processes have ended and all files have been deleted, even if the run was
 /// cancelled.
 package struct ScenarioRunner: Sendable {

@@ -1,6 +1,6 @@
 /// The error screens, identified by the step that failed.
 ///
-/// A revocation leads to screens of its own.
+/// A revocation leads to other screens.
 ///
 ///     shown ──Retry──▶ tryAgain
 ///        ├──Reset wallet──▶ UC9.4   (only if nothing opens this wallet on this device)
