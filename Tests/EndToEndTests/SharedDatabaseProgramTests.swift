@@ -237,7 +237,7 @@ struct SharedDatabaseProgramTests {
         #expect(try await self.program("check-config", flags: south).exitCode == 0)
     }
 
-    @Test("`store policy set` neither marks nor renames another cluster, unless it is told to rename")
+    @Test("`store policy set` neither marks nor renames another cluster, unless the option to rename is given")
     func otherClusterKept() async throws {
         #expect(try await self.program("store", "init").exitCode == 0)
         // From now on, this server's commits are in a file, and the other cluster lacks them.

@@ -69,8 +69,8 @@ struct Bounds {
 
     /// The wrong verdicts that clients may know since the last right PIN.
     ///
-    /// A permanent block is on record before it is told, and a restore keeps it. So a wallet that a restore opens has
-    /// told all but the last of its verdicts.
+    /// A permanent block is on record before a client learns of it, and a restore keeps it. So if a restore opens a
+    /// wallet, clients know at most all but the last of its verdicts.
     func allowance(restores: Int) -> Int {
         let (round, all) = (Int(self.attempts), Int(self.rounds) * Int(self.attempts))
         guard restores > 0 else { return all }

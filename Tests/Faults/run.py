@@ -687,7 +687,7 @@ def backup_into_data(bench, dice):
     return Outcome(f"refused, status {status}", path.exists(), output)
 
 
-@fault("64 silent connections to the operators' socket", 1, "the next command is told so, status 69")
+@fault("64 silent connections to the operators' socket", 1, "the next command names the reason, status 69")
 def silent_operators(bench, dice):
     folder = bench.copy("stopped")
     # A copy's configuration still names the socket of the lab it was copied from.
@@ -705,8 +705,9 @@ def silent_operators(bench, dice):
         for client in silent:
             client.close()
         server.ends()
-    is_told = status == 69 and "64 other connections" in output
-    return Outcome("the next command is told so, status 69" if is_told else f"status {status}", not is_told, output)
+    names_reason = status == 69 and "64 other connections" in output
+    seen = "the next command names the reason, status 69" if names_reason else f"status {status}"
+    return Outcome(seen, not names_reason, output)
 
 
 def main():
