@@ -31,7 +31,7 @@ enum Language: String, CaseIterable {
         }
     }
 
-    var words: Words {
+    var words: PortalStrings {
         switch self {
         case .english: .english
         case .dutch: .dutch

@@ -119,7 +119,7 @@ struct PageWriter: Sendable {
     private func named(_ text: String) -> String { text.replacing("{product}", with: self.product) }
 
     /// Returns the texts by the names used in the template.
-    private func named(_ words: Words) -> [String: Any] {
+    private func named(_ words: PortalStrings) -> [String: Any] {
         var named: [String: Any] = [:]
         for (label, value) in Mirror(reflecting: words).children {
             guard let label else { continue }

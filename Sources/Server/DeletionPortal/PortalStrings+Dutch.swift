@@ -1,5 +1,5 @@
-extension Words {
-    static let dutch = Words(
+extension PortalStrings {
+    static let dutch = PortalStrings(
         languages: "Taal",
         title: "Verwijder je {product}",
         errorPrefix: "Fout",

@@ -2,7 +2,7 @@
 ///
 /// `{product}` is replaced with the name of the app. The texts use plain words and short sentences, and they never
 /// reveal why a code is wrong.
-struct Words {
+struct PortalStrings {
     var languages: String
     var title: String
     var errorPrefix: String

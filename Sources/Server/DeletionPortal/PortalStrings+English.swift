@@ -1,5 +1,5 @@
-extension Words {
-    static let english = Words(
+extension PortalStrings {
+    static let english = PortalStrings(
         languages: "Language",
         title: "Delete your {product}",
         errorPrefix: "Error",
