@@ -157,5 +157,5 @@ struct WalletHistoryTests {
 
 extension WalletHistory {
     /// Whether the wallet's state is known exactly.
-    fileprivate var isCertain: Bool { self.inFlight.isEmpty && self.lost.isEmpty && self.possibilities.count == 1 }
+    fileprivate var isCertain: Bool { self.inFlight.isEmpty && self.lost.isEmpty && self.linearizations.count == 1 }
 }

@@ -20,14 +20,14 @@ struct Backlog: Sendable {
     }
 
     /// Removes responses from the front while they are placed in all of these orders.
-    mutating func removePlaced(in possibilities: inout [Possibility]) {
-        while self.start < self.all.count, possibilities.allSatisfy({ $0.hasPlaced(self.all[self.start]) }) {
+    mutating func removePlaced(in linearizations: inout [Linearization]) {
+        while self.start < self.all.count, linearizations.allSatisfy({ $0.hasPlaced(self.all[self.start]) }) {
             let operation = self.all[self.start]
             self.start += 1
             if operation.isJudged, let number = operation.place?.number {
                 self.byNumber[number] = nil
             } else {
-                for index in possibilities.indices { possibilities[index].placed.remove(operation.id) }
+                for index in linearizations.indices { linearizations[index].placed.remove(operation.id) }
             }
         }
         if self.start > 64, self.start * 2 > self.all.count {

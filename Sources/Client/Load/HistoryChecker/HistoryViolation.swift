@@ -116,13 +116,13 @@ extension PINState {
 extension WalletHistory {
     /// Classifies a response that no order can explain.
     func violation(by sent: SentOperation) -> HistoryViolation {
-        HistoryViolation(sent, among: self.possibilities, self.rules)
+        HistoryViolation(sent, among: self.linearizations, self.rules)
     }
 }
 
 extension HistoryViolation {
-    fileprivate init(_ sent: SentOperation, among possibilities: [Possibility], _ rules: CheckerRules) {
-        let (isOpening, window, states) = (sent.operation == .opening, sent.window(), possibilities.map(\.state))
+    fileprivate init(_ sent: SentOperation, among linearizations: [Linearization], _ rules: CheckerRules) {
+        let (isOpening, window, states) = (sent.operation == .opening, sent.window(), linearizations.map(\.state))
         switch sent.response {
         case .validWithForeignShare?:
             self = sent.operation.isRight ? .shareOfAnotherWallet : .wrongPINCalledValid
@@ -136,7 +136,7 @@ extension HistoryViolation {
         case .verdict? where isOpening: self = .answerToAnotherQuestion
         case .verdict(_, nil)?: self = .missingReceipt
         case .verdict(let verdict, let place?)?:
-            self = Self.verdict(verdict, place, to: sent, in: window, possibilities, rules)
+            self = Self.verdict(verdict, place, to: sent, in: window, linearizations, rules)
         }
     }
 
@@ -145,13 +145,13 @@ extension HistoryViolation {
         _ place: VerdictPlace,
         to sent: SentOperation,
         in window: Window,
-        _ possibilities: [Possibility],
+        _ linearizations: [Linearization],
         _ rules: CheckerRules
     ) -> HistoryViolation {
-        let states = possibilities.map(\.state)
+        let states = linearizations.map(\.state)
         // The number is too high: in every possible history, attempts with lower numbers are still missing.
-        let isEarly = possibilities.allSatisfy { possibility in
-            possibility.number.map { $0 + (place.isJudged ? 1 : 0) < place.number } ?? false
+        let isEarly = linearizations.allSatisfy { linearization in
+            linearization.number.map { $0 + (place.isJudged ? 1 : 0) < place.number } ?? false
         }
         switch verdict {
         case .valid where !sent.operation.isRight: return .wrongPINCalledValid

@@ -16,7 +16,7 @@ package import Vocabulary
 /// server's clock may have shown when the operation took effect, and a response carries the latest.
 package struct WalletHistory: Sendable {
     let rules: CheckerRules
-    var possibilities: [Possibility]
+    var linearizations: [Linearization]
     /// Operations without a response, in the order they were sent.
     var inFlight: [SentOperation] = []
     /// Operations that will not receive a response but may still have a place in the order.
@@ -42,22 +42,22 @@ package struct WalletHistory: Sendable {
     /// Tests verify that it is proportional to the length of the history.
     package internal(set) var visitCount = 0
 
-    /// The maximum number of possibilities.
+    /// The maximum number of linearizations.
     ///
     /// If there are more, the state is reset to unknown.
-    static let maxPossibilities = 2048
+    static let maxLinearizations = 2048
 
     /// Starts with a newly registered wallet, or with the summary from an earlier run.
     package init(_ rules: CheckerRules, from summary: HistorySummary = .fresh, generation: Int = 0) {
         self.rules = rules
         let number: UInt64? = summary == .fresh ? 0 : nil
-        self.possibilities = summary.states(rules, generation: generation).map { Possibility($0, number: number) }
+        self.linearizations = summary.states(rules, generation: generation).map { Linearization($0, number: number) }
     }
 
     /// Starts with a wallet in an unknown state.
     package init(unknownUnder rules: CheckerRules) {
         self.rules = rules
-        self.possibilities = ModelState.all(rules).map { Possibility($0) }
+        self.linearizations = ModelState.all(rules).map { Linearization($0) }
     }
 
     /// Whether no pending operation may still be judged.
@@ -205,14 +205,14 @@ extension WalletHistory {
             }
             self.epoch = place.epoch
             let isFree = !place.isJudged || (place.number > 0 && self.backlog.judged(place.number) == nil)
-            let before = self.possibilities.filter { possibility in
-                possibility.number.map { place.isJudged ? $0 < place.number : $0 <= place.number } ?? true
+            let before = self.linearizations.filter { linearization in
+                linearization.number.map { place.isJudged ? $0 < place.number : $0 <= place.number } ?? true
             }
             guard isFree, !before.isEmpty else {
                 self.reset()
                 return .impossibleNumber(place.number)
             }
-            self.possibilities = before
+            self.linearizations = before
         }
         self.backlog.insert(sent)
         return nil
@@ -229,7 +229,7 @@ extension WalletHistory {
         // All other operations precede those that follow, so the unknown state includes their effects.
         self.lost.removeAll { $0.ended < .max }
         self.backlog = Backlog()
-        self.possibilities = ModelState.all(self.rules).map { Possibility($0) }
+        self.linearizations = ModelState.all(self.rules).map { Linearization($0) }
     }
 
     /// Records a reset that was necessary because there were too many possible orders.
@@ -243,10 +243,10 @@ extension WalletHistory {
         let isLast = self.inFlight.isEmpty && self.backlog.operations.allSatisfy { $0.began <= operation.began }
         self.reset()
         guard isLast else { return }
-        let claimed = self.possibilities.compactMap { possibility -> Possibility? in
-            possibility.state.following(operation, self.rules).map { Possibility($0) }
+        let claimed = self.linearizations.compactMap { linearization -> Linearization? in
+            linearization.state.following(operation, self.rules).map { Linearization($0) }
         }
-        if !claimed.isEmpty { self.possibilities = claimed }
+        if !claimed.isEmpty { self.linearizations = claimed }
     }
 
     /// Makes a lost operation distinguishable, because its attempt is being sent again.
@@ -259,19 +259,19 @@ extension WalletHistory {
         for index in self.lost.indices where self.lost[index].attempt == attempt && !self.lost[index].isRepeated {
             self.lost[index].isRepeated = true
             let repeated = self.lost[index]
-            for possibility in self.possibilities {
+            for linearization in self.linearizations {
                 for other in self.lost
                 where other.operation == repeated.operation && other.attempt != attempt && !other.isRepeated
-                    && possibility.used.contains(other.id) != possibility.used.contains(repeated.id)
+                    && linearization.used.contains(other.id) != linearization.used.contains(repeated.id)
                 {
-                    var exchanged = possibility
+                    var exchanged = linearization
                     exchanged.used.formSymmetricDifference([other.id, repeated.id])
                     let (one, two): (ModelState.LastWrong, ModelState.LastWrong) = (
                         .attempt(other.attempt), .attempt(attempt)
                     )
-                    if possibility.state.lastWrong == one { exchanged.state.lastWrong = two }
-                    if possibility.state.lastWrong == two { exchanged.state.lastWrong = one }
-                    if !self.possibilities.contains(exchanged) { self.possibilities.append(exchanged) }
+                    if linearization.state.lastWrong == one { exchanged.state.lastWrong = two }
+                    if linearization.state.lastWrong == two { exchanged.state.lastWrong = one }
+                    if !self.linearizations.contains(exchanged) { self.linearizations.append(exchanged) }
                 }
             }
         }

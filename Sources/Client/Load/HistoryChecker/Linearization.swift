@@ -1,7 +1,7 @@
-/// An order in which the server may have judged a wallet's operations so far.
+/// A linearization: an order in which the server may have judged a wallet's operations so far.
 ///
 /// An operation is *placed* if its position in the order has been determined.
-struct Possibility: Hashable, Sendable {
+struct Linearization: Hashable, Sendable {
     /// The wallet's state after the placed operations.
     var state: ModelState
     /// The number of judged attempts, or nil before the first receipt.
@@ -12,7 +12,7 @@ struct Possibility: Hashable, Sendable {
     var latest = 0
     /// The ids of lost operations that were judged.
     var used: Set<Int> = []
-    /// The ids of placed responses that are not placed in every possibility.
+    /// The ids of placed responses that are not placed in every linearization.
     var placed: Set<Int> = []
 
     init(_ state: ModelState, number: UInt64? = nil) {
@@ -21,7 +21,7 @@ struct Possibility: Hashable, Sendable {
     }
 
     /// Returns the same order followed by a response that leaves the wallet in this state.
-    func placing(_ operation: SentOperation, _ state: ModelState) -> Possibility {
+    func placing(_ operation: SentOperation, _ state: ModelState) -> Linearization {
         var next = self
         next.state = state
         next.latest = max(self.latest, operation.began)
@@ -30,7 +30,7 @@ struct Possibility: Hashable, Sendable {
     }
 
     /// Returns the same order followed by a lost operation that leaves the wallet in this state.
-    func taking(_ lost: SentOperation, _ state: ModelState) -> Possibility {
+    func taking(_ lost: SentOperation, _ state: ModelState) -> Linearization {
         var next = self
         next.state = state
         next.latest = max(self.latest, lost.began)
