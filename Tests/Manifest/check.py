@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compares Package.swift with the sources and with the picture in docs/architecture.md.
 
-    Tests/Manifest/check.py            fails if a target declares a dependency that it never imports, or if the
-                                       picture is out of date
+    Tests/Manifest/check.py            fails if a target declares a dependency that it never imports, if its list of
+                                       targets is not in alphabetical order, or if the picture is out of date
     Tests/Manifest/check.py --write    draws the picture anew
 
 The build itself rejects an import that is not declared. Programs are exempt: a test that runs one declares it
@@ -60,7 +60,8 @@ def main():
     described = subprocess.run(["swift", "package", "dump-package"], cwd=ROOT, capture_output=True, check=True).stdout
     targets = json.loads(described)["targets"]
     programs = {target["name"] for target in targets if target["type"] == "executable"}
-    unused = 0
+    names = {target["name"] for target in targets}
+    problems = 0
     for target in targets:
         folder = ROOT / (target.get("path") or f"Tests/{target['name']}")
         sources = list(folder.rglob("*.swift"))
@@ -69,10 +70,15 @@ def main():
         imported = set()
         for source in sources:
             imported.update(match[1] for match in map(IMPORT.match, source.read_text().splitlines()) if match)
-        for name in dependency_names(target):
+        declared = dependency_names(target)
+        for name in declared:
             if name not in imported and name not in programs:
                 print(f"Package.swift: {target['name']} declares {name} and never imports it; remove the dependency")
-                unused += 1
+                problems += 1
+        own = [name for name in declared if name in names]
+        if own != sorted(own, key=str.lower):
+            print(f"Package.swift: {target['name']} lists targets out of alphabetical order; sort its dependencies")
+            problems += 1
     text = PICTURE.read_text()
     start, end = text.index(BEGIN) + len(BEGIN), text.index(END)
     drawn = text[:start] + picture(targets) + text[end:]
@@ -81,7 +87,7 @@ def main():
     elif text != drawn:
         print("docs/architecture.md: the picture is out of date; run Tests/Manifest/check.py --write")
         return 1
-    return 1 if unused else 0
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":
