@@ -34,8 +34,7 @@ package final class ServerProgram: Sendable {
 
     /// The program in the same folder as the running program, or nil if it does not exist.
     package static var besideThisProgram: String? {
-        guard let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") else { return nil }
-        let path = URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent(self.name).path
+        guard let path = try? OtherProgram.path(besideThisOne: self.name) else { return nil }
         return FileManager.default.isExecutableFile(atPath: path) ? path : nil
     }
 

@@ -81,9 +81,10 @@ struct RunTargetOptions: ParsableArguments {
     }
 
     private static var siblingProgram: String {
-        let own =
-            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
-        return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("remote-pin-server").path
+        let name = "remote-pin-server"
+        if let path = try? OtherProgram.path(besideThisOne: name) { return path }
+        let folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+        return folder.appendingPathComponent(name).path
     }
 
     /// EX_UNAVAILABLE from sysexits.h.
