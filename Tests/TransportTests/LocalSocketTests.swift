@@ -42,9 +42,9 @@ struct LocalSocketTests {
     }
 
     @Test("after an answer without a lookup, the server stops reading from the portal for a while")
-    func rest() async throws {
+    func backoff() async throws {
         var limits = TransportLimits.portal
-        limits.rest = .seconds(600)
+        limits.portalBackoff = .seconds(600)
         let listener = try await LocalListener.bind(path: self.path, limits: limits)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await listener.servePortal { $0.source == "::" ? .malformed : .notRecognised } }
@@ -66,7 +66,7 @@ struct LocalSocketTests {
     @Test("useless requests do not keep a connection open")
     func useless() async throws {
         var limits = TransportLimits.portal
-        limits.rest = .zero
+        limits.portalBackoff = .zero
         limits.idleWithoutSession = .milliseconds(300)
         let listener = try await LocalListener.bind(path: self.path, limits: limits)
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -11,7 +11,7 @@ package final class LocalListener: Sendable {
         /// Whether the server did some work for the call.
         ///
         /// If not, the answer does not restart the idle timeout, and the connection is not read for
-        /// ``TransportLimits/rest`` after it.
+        /// ``TransportLimits/portalBackoff`` after it.
         package var isUse: Bool
 
         package init(_ frame: [UInt8], isUse: Bool) {
@@ -24,11 +24,11 @@ package final class LocalListener: Sendable {
     package static let longestAnswer = Frame.longestByteCount
 
     private let listener: ConnectionListener
-    private let rest: Duration
+    private let portalBackoff: Duration
 
-    private init(_ listener: ConnectionListener, rest: Duration) {
+    private init(_ listener: ConnectionListener, portalBackoff: Duration) {
         self.listener = listener
-        self.rest = rest
+        self.portalBackoff = portalBackoff
     }
 
     /// Listens at `path`, replacing a socket left behind by an earlier process.
@@ -47,7 +47,7 @@ package final class LocalListener: Sendable {
     ) async throws(ListenError) -> LocalListener {
         let listener = ConnectionListener(limits: limits, observer: observer, busyAnswer: busyAnswer)
         try await listener.bind(unixSocket: path, group: group)
-        return LocalListener(listener, rest: limits.rest)
+        return LocalListener(listener, portalBackoff: limits.portalBackoff)
     }
 
     /// Answers calls, one at a time on each connection, until ``stop()`` is called or the task is cancelled.
@@ -64,7 +64,7 @@ package final class LocalListener: Sendable {
                 guard let answer = await answer(call, peer) else { return }
                 guard await opened.frames.send(answer.frame, isUse: answer.isUse) else { return }
                 // The sleep is cancelled when the listener stops, and the connection then ends at the next call.
-                if !answer.isUse { try? await Task.sleep(for: self.rest) }
+                if !answer.isUse { try? await Task.sleep(for: self.portalBackoff) }
             }
         }
     }
@@ -83,7 +83,7 @@ extension TransportLimits {
     /// Each connection uses a file descriptor.
     package static var admin: TransportLimits {
         var limits = TransportLimits.local(connections: 64)
-        limits.rest = .zero
+        limits.portalBackoff = .zero
         return limits
     }
 

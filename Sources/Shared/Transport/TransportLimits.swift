@@ -48,7 +48,7 @@ package struct TransportLimits: Hashable, Sendable {
     /// The minimum time between two reports about connections closed because of a limit.
     package var refusalReportInterval: Duration = .seconds(10)
     /// The pause before reading again from a deletion portal's connection after one of its requests has failed.
-    package var rest: Duration = .seconds(1)
+    package var portalBackoff: Duration = .seconds(1)
 
     /// The limits given in protocol.md.
     package init() {}
