@@ -25,7 +25,7 @@ struct PageWriter: Sendable {
     }
 
     /// Writes a page in a language.
-    func html(_ page: Page, in language: Language, seals: Seals, now: Timestamp) -> String {
+    func html(_ page: PortalPage, in language: Language, seals: Seals, now: Timestamp) -> String {
         let words = self.named(language.words)
         var values: [String: Any] = [
             "language": language.rawValue, "path": language.path, "product": self.product, "style": Style.sheet,
@@ -40,7 +40,12 @@ struct PageWriter: Sendable {
         return self.template.render(values)
     }
 
-    private func switching(to other: Language, from language: Language, _ page: Page, _ seals: Seals) -> [String: Any] {
+    private func switching(
+        to other: Language,
+        from language: Language,
+        _ page: PortalPage,
+        _ seals: Seals
+    ) -> [String: Any] {
         var values: [String: Any] = ["path": other.path, "code": other.rawValue, "name": other.name]
         let step = other == language ? nil : page.stepToItself
         values["isCurrent"] = other == language
@@ -58,7 +63,7 @@ struct PageWriter: Sendable {
     ///
     /// Returns its heading and whether the user must correct the input.
     private func content(
-        of page: Page,
+        of page: PortalPage,
         in language: Language,
         seals: Seals,
         now: Timestamp,

@@ -165,7 +165,7 @@ struct Portal: Sendable {
                 isLast ? "too many wrong codes" : "wrong code",
                 metadata: whom
             )
-            let page = Page.form(typed: again, problem: .wrong)
+            let page = PortalPage.form(typed: again, problem: .wrong)
             return self.show(page, .unprocessableContent, to: visit, in: language)
         case .wait(let wait):
             return self.show(.busy(typed: again), .tooManyRequests, retryAfter: wait, to: visit, in: language)
@@ -189,7 +189,7 @@ struct Portal: Sendable {
     }
 
     private func show(
-        _ page: Page,
+        _ page: PortalPage,
         _ status: HTTPResponse.Status = .ok,
         retryAfter: Duration? = nil,
         to visit: Visit,

@@ -31,7 +31,7 @@ struct MergeCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("JSON of each part.", valueName: "file"), completion: .file())
     var paths: [String]
 
-    @OptionGroup(title: "Result") var output: OutputOptions
+    @OptionGroup(title: "Result") var output: ResultOptions
 
     func run() async throws {
         try await reportingFailure {

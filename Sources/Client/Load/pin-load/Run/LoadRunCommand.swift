@@ -161,7 +161,7 @@ struct LoadRunCommand: AsyncParsableCommand {
         _ crashing: (server: CrashingServer, interval: Duration)?,
         _ start: ContinuousClock.Instant?,
         _ thresholds: [Threshold],
-        _ destinations: [OutputOptions.Destination],
+        _ destinations: [ResultOptions.Destination],
         _ metrics: HostAndPort?
     ) async throws {
         let target = try self.target.target()

@@ -34,7 +34,7 @@ struct ReportOptions: ParsableArguments {
     )
     var metrics: String?
 
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var output: ResultOptions
 
     @Flag(help: "Print one line per second, also on a terminal.")
     var lines = false

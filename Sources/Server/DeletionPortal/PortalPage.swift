@@ -1,7 +1,7 @@
 internal import Vocabulary
 
 /// The contents of a page.
-enum Page: Hashable {
+enum PortalPage: Hashable {
     /// The form with the code field, which contains the text entered before.
     case form(typed: String, problem: Problem?)
     /// The question of whether to delete the wallet.

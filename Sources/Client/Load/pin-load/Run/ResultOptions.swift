@@ -3,7 +3,7 @@ internal import HostSystem
 internal import LoadReport
 
 /// Options for the result files and the format of the summary.
-struct OutputOptions: ParsableArguments {
+struct ResultOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Output file .json, .html, .csv or .txt, or a folder for all of them. Repeatable.",
@@ -17,7 +17,7 @@ struct OutputOptions: ParsableArguments {
     var json = false
 }
 
-extension OutputOptions {
+extension ResultOptions {
     /// An output file and its format.
     struct Destination: Hashable {
         let path: String
