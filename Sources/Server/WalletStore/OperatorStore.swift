@@ -207,6 +207,20 @@ package enum WalletsRevocationOutcome: Hashable, Sendable {
     case unknown([WalletID])
 }
 
+/// The outcome of ending wallets.
+package struct WalletsEnding: Hashable, Sendable {
+    package var ended: Int
+    /// The number of wallets that had already ended.
+    package var before: Int
+    package var unknown: Int
+
+    package init(ended: Int = 0, before: Int = 0, unknown: Int = 0) {
+        self.ended = ended
+        self.before = before
+        self.unknown = unknown
+    }
+}
+
 /// The outcome of denying a recovery code and ending its wallets.
 package struct RecoveryCodeRevocationOutcome: Hashable, Sendable {
     /// The time at which the code was denied.

@@ -69,6 +69,18 @@ package protocol WalletStore: OperatorStore {
     func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int
 }
 
+/// Permanently blocked wallets whose block may be missing from the audit log.
+package struct UnrecordedBlocks: Hashable, Sendable {
+    package var wallets: [WalletID]
+    /// The place to continue after, or nil at the end.
+    package var next: UInt64?
+
+    package init(wallets: [WalletID], next: UInt64?) {
+        self.wallets = wallets
+        self.next = next
+    }
+}
+
 /// A reason why a step was not done.
 ///
 /// Unless noted otherwise, nothing was written and nothing was judged.

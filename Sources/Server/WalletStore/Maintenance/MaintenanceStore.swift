@@ -1,0 +1,123 @@
+package import Vocabulary
+
+/// Operations on a whole store, divided into small steps that run between those for wallets.
+///
+/// They are separate from ``WalletStore`` because no wallet call needs them. A store in a file can also be inspected
+/// and copied as a whole (``SQLiteWalletStore``).
+package protocol MaintenanceStore: Sendable {
+    /// Announces the newest entry in this server's audit log.
+    ///
+    /// The next audited change stores it.
+    func announce(_ newest: StoredAuditMark)
+
+    /// Returns the audit log entry that was the newest at this server's last audited change, or nil before the first
+    /// one.
+    func auditMark() async throws(StoreError) -> StoredAuditMark?
+
+    /// Stores the announced audit log entry without waiting for a change.
+    func keepAuditMark() async throws(StoreError)
+
+    /// Returns the given wallets that have not ended.
+    func inUse(_ wallets: [WalletID]) async throws(StoreError) -> [WalletID]
+
+    /// Returns the given wallets that are in use and not permanently blocked.
+    func unblocked(_ wallets: [WalletID]) async throws(StoreError) -> [WalletID]
+
+    /// Returns every epoch except the first.
+    func epochs() async throws(StoreError) -> [StoredEpoch]
+
+    /// Appends epochs.
+    ///
+    /// A restore calls this before the server accepts clients.
+    func open(_ epochs: [StoredEpoch]) async throws(StoreError)
+
+    /// Returns the sealed values of up to `limit` wallets in order of registration, starting after place `after` or
+    /// with the first one.
+    ///
+    /// Returns fewer only at the end.
+    func sealedValues(after: UInt64?, limit: Int) async throws(StoreError) -> [SealedWallet]
+
+    /// Replaces sealed values with newly sealed ones.
+    ///
+    /// Wallets whose values have changed in the meantime are skipped.
+    func replace(_ values: [SealedReplacement]) async throws(StoreError)
+
+    /// Searches up to `most` wallets for ones that ended in a store written by an older server, continuing after the
+    /// last search.
+    ///
+    /// Returns whether there may be more. A wallet can only be purged if such a search found it or if it ended later.
+    func findEarlierEnds(lookingAt most: Int) async throws(StoreError) -> Bool
+
+    /// Examines `most` ended wallets, starting after place `after` or with the first one.
+    ///
+    /// Returns those that ended before `limit`.
+    func purgeable(
+        after: UInt64?,
+        lookingAt most: Int,
+        endedBefore limit: Timestamp
+    ) async throws(StoreError) -> Purgeable
+
+    /// Removes wallets that ended before `limit`, keeping only the data of their deletion codes.
+    ///
+    /// Returns the number of removed wallets.
+    func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) async throws(StoreError) -> Int
+
+    /// Permanently blocks the wallets that an audit log records as blocked.
+    ///
+    /// Returns the number of newly blocked wallets. Ignores wallets that are unknown, have ended or have a damaged
+    /// record. Used by a restore.
+    func blockPermanently(_ wallets: [WalletID]) async throws(StoreError) -> Int
+
+    /// Returns the vault key versions that have sealed values, in ascending order.
+    func vaultVersions() async throws(StoreError) -> [StoredVaultVersion]
+
+    /// Records that a vault key version seals values, along with the check value of its key.
+    ///
+    /// Does nothing if the version is known. Returns all known versions in ascending order.
+    func note(vaultVersion version: UInt32, check: [UInt8], at now: Timestamp) async throws(StoreError)
+        -> [StoredVaultVersion]
+
+    /// Records that no value is sealed with an older version anymore.
+    ///
+    /// If `now` is nil, removes that record.
+    func noteSealedAnew(vaultVersion version: UInt32, at now: Timestamp?) async throws(StoreError)
+
+    func walletCount() async throws(StoreError) -> Int
+
+    /// Starts replacing the shares of all existing wallets.
+    ///
+    /// A refresh in progress starts over.
+    func beginShareRefresh(at now: Timestamp) async throws(StoreError)
+
+    /// Returns up to `limit` wallets that the current refresh has not reached, or nil if no refresh is in progress.
+    func walletsToRefresh(limit: Int) async throws(StoreError) -> [RefreshableWallet]?
+
+    /// Stores next shares, skipping wallets that have ended, and records the progress up to the last of these wallets.
+    ///
+    /// An empty list ends the refresh.
+    func offer(_ shares: [OfferedShares]) async throws(StoreError)
+
+    /// Returns the number of wallets that have not yet confirmed all their next shares.
+    func unconfirmedShares() async throws(StoreError) -> Int
+
+    /// Returns whether the attempt records have MACs made with this store's key.
+    func recordMACs() async throws(StoreError) -> RecordMACs
+
+    /// Checks the attempt records of up to `most` wallets, starting after place `after` or with the first one.
+    ///
+    /// The SQLite store throws ``StoreError/corrupt`` if it may hide wallets, because its rows are out of order or an
+    /// index does not lead to one of them.
+    func checkRecords(after: UInt64?, most: Int) async throws(StoreError) -> RecordCheck
+}
+
+/// Wallets that can be removed.
+package struct Purgeable: Hashable, Sendable {
+    package var wallets: [WalletID]
+    /// The place to continue after, or nil at the end.
+    package var next: UInt64?
+
+    package init(wallets: [WalletID], next: UInt64?) {
+        self.wallets = wallets
+        self.next = next
+    }
+}
