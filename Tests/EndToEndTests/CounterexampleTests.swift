@@ -3,14 +3,16 @@ import PlayedCounterexamples
 import TestSupport
 import Testing
 
-/// The scenario files that the explorer writes for counterexamples, played against the right code.
+/// The scenario files that the explorer writes for counterexamples, played against the correct code.
 @Suite("Counterexamples of the explorer as scenarios")
 struct CounterexampleTests {
     private let folder = TemporaryFolder()
 
-    /// Each trace violates an invariant under the mutant of that name, or passes events that only others have.
+    /// Each trace violates an invariant with the mutant of that name.
+    ///
+    /// The last trace has every kind of step.
     @Test(
-        "a counterexample that a phone can play passes against the right server, with each of its steps",
+        "a counterexample that a phone can play passes against the correct server, with each kind of step",
         arguments: [
             ("store-count-not-kept", 0, [.enter(isRight: false, lost: 0), .enter(isRight: false, lost: 0)]),
             (

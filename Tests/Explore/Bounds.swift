@@ -34,7 +34,7 @@ struct Bounds {
     /// Steps of the clock by a minute, forward or back.
     var clockSteps: UInt8 = 0
 
-    /// Only steps that a lab can play.
+    /// Whether the search is limited to steps that a lab can play.
     var isPlayable = false
 
     /// The limit of states; reaching it is a failure.
@@ -69,8 +69,8 @@ struct Bounds {
 
     /// The wrong verdicts that clients may know since the last right PIN.
     ///
-    /// A permanent block is on record before a client learns of it, and a restore keeps it. So if a restore opens a
-    /// wallet, clients know at most all but the last of its verdicts.
+    /// A permanent block is on record before a client learns of it, and a restore keeps it. So if a wallet is open
+    /// again after a restore, clients know at most all of its verdicts except the last one.
     func allowance(restores: Int) -> Int {
         let (round, all) = (Int(self.attempts), Int(self.rounds) * Int(self.attempts))
         guard restores > 0 else { return all }

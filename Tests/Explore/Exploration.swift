@@ -11,12 +11,12 @@ final class Exploration {
         var transitions = 0
         var depth = 0
         var violation: String?
-        /// A lab shows the violation.
+        /// Whether a lab shows the violation.
         var isVisible = true
         var trace: [String] = []
         /// The steps of the scenario that plays the trace; nil if a lab cannot play it.
         var played: [PlayedStep]?
-        /// The place of the first step that a lab cannot play.
+        /// The index of the first step that a lab cannot play.
         var obstacle: Int?
         /// The limit of states was reached.
         var isIncomplete = false
@@ -111,7 +111,7 @@ final class Exploration {
 
     private typealias Step = (action: Action, text: String, canBePlayed: Bool)
 
-    /// The steps that lead to a state and one more.
+    /// Returns the steps that lead to a state, and one more step.
     private func trace(to index: Int, _ last: Action) throws -> [Step] {
         var steps: [UInt8] = []
         var place = index

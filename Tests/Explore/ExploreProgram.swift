@@ -65,7 +65,7 @@ struct ExploreProgram {
 
     /// Writes a counterexample as a scenario file, or returns its lines if there is no file.
     ///
-    /// If a lab cannot play the shortest one, another search looks for the shortest that it can play.
+    /// If a lab cannot play the shortest counterexample, another search looks for the shortest one that it can play.
     private static func scenario(of report: Exploration.Report, _ bounds: Bounds, to file: String?) throws -> [String] {
         guard bounds.servers == 1 else { return ["  no scenario: a lab has one server"] }
         var (report, lines, bounds) = (report, [String](), bounds)
@@ -103,8 +103,8 @@ struct ExploreProgram {
         Runs the production server and store with one wallet through all interleavings of messages, store steps,
         crashes, lost answers, failovers, restores and clock steps within bounds. docs/proof.md lists the invariants.
         The first violation ends a plan's search and prints a shortest transcript; the exit status is then 1.
-        After it follows a scenario for `wallet run` that plays the counterexample against a lab, if a lab can play it,
-        or the first step that a lab cannot play and the shortest counterexample that it can play.
+        If a lab can play the counterexample, a scenario for `wallet run` follows. Otherwise, the program names the
+        first step that a lab cannot play and prints a scenario of the shortest counterexample that it can play.
 
         plans, all by default:
         \(Bounds.plans.map { "  \($0.name)\n      \($0.bounds.description)" }.joined(separator: "\n"))

@@ -10,12 +10,12 @@ internal import Vault
 internal import Vocabulary
 internal import WalletStore
 
-/// The operator's command that revokes a wallet, without its socket and the roles of its users.
+/// The operator's command that revokes a wallet, without the socket and the users' roles.
 final class OperatorCommand {
     private let maintenance: Maintenance
     private let vault: KeyFileVault
 
-    /// - Parameter folder: The folder for the store of backups and other operations, which the command does not use.
+    /// - Parameter folder: The folder of the store for backups and other maintenance, which the command does not use.
     init(vault: KeyFileVault, clock: any WallClock, audit: AuditLog, folder: String) throws {
         self.vault = vault
         let store = try SQLiteWalletStore.open(
@@ -36,9 +36,9 @@ final class OperatorCommand {
         )
     }
 
-    /// Begins the command at a server.
+    /// Starts the command on a server.
     ///
-    /// - Parameter result: Gets the reply.
+    /// - Parameter result: Receives the reply.
     func revoke(_ wallet: WalletID, at server: RemotePINServer, _ queue: JobQueue, _ result: Box<Answer?>) {
         let vault = self.vault
         let operations = ServerOperations(

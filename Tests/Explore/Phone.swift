@@ -33,7 +33,7 @@ enum Message: Hashable, Sendable, CustomStringConvertible {
     case openSession
     case instruct(counter: UInt8, entry: UInt8, pin: EnteredPIN, changesPIN: Bool)
     case revoke
-    /// The operator's command, which is no message of a client.
+    /// The operator's command, which is not a client's message.
     case command
 
     var description: String {

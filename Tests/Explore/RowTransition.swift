@@ -1,15 +1,15 @@
 internal import PINPolicy
 internal import WalletStore
 
-/// A step of the store, or the end of a wait for the standby, as `docs/model/counting.pml` has it, without attempt ids.
+/// A step of the store, or the end of a wait for the standby, as in `docs/model/counting.pml` but without attempt ids.
 struct RowTransition: Hashable {
     let description: String
 
-    /// A step that a client's call causes.
+    /// Creates the transition of a step that a client's call causes.
     ///
     /// Returns nil for a step that the model lacks: a change of the PIN, a read, or the revocation itself.
     ///
-    /// - Parameter commits: Whether its answer waits for a commit that a standby has.
+    /// - Parameter commits: Whether the answer waits until a standby has the commit.
     /// - Throws: ``Violation`` for a reply that steps of this kind do not have.
     init?(_ operation: Operation, _ reply: Reply, _ before: Facts, _ after: Facts, commits: Bool) throws(Violation) {
         let event: String
@@ -28,7 +28,7 @@ struct RowTransition: Hashable {
         case .session(.active): answer = "told"
         case .judged(.valid): answer = "share"
         case .judged(.notValid): answer = "told"
-        // The session or the client has the key from before a change of the PIN.
+        // The session or the client has the PIN key from before a change.
         case .judged(.pinKeyChanged), .judged(.identityChanged), .session(.identityChanged): return nil
         case .session(.counterNotIncreased), .identity, .report, .revoked, .walletsRevoked, .failed:
             throw Violation(text: "a step of the kind \(event) has the reply \(reply.text)")
@@ -38,7 +38,7 @@ struct RowTransition: Hashable {
             + " -> \(answer), failures \(after.record.failures)\(commits ? ", commits" : "")"
     }
 
-    /// The end of a wait for the standby.
+    /// Creates the transition at the end of a wait for the standby.
     init(wait isRevocation: Bool, _ end: String, isAnswered: Bool) {
         self.description =
             "wait of \(isRevocation ? "the revocation" : "a call"), \(end) -> "
@@ -47,7 +47,7 @@ struct RowTransition: Hashable {
 }
 
 extension Transitions {
-    /// Takes note of the server's answer after the end of a wait for the standby, for the comparison with the model.
+    /// Records the server's answer after a wait for the standby, for the comparison with the model.
     func noteWait(_ end: String, _ state: State) throws {
         guard state.waiting >= 0, case let number = Int(state.waiting), number <= Self.revoking else { return }
         let reply = Input(event: .reply(self.runs.reply(state[number].reply)), time: state.time)

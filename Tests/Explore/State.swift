@@ -1,6 +1,8 @@
 /// One state of wallet, servers, store and clients; small, because millions are kept.
 struct State: Hashable {
-    /// A connection; the third one revokes the wallet, and another three were cut while their call waited.
+    /// A connection.
+    ///
+    /// The third one revokes the wallet. Another three are connections that were cut while their call waited.
     struct Connection: Hashable {
         /// The number of the state of the server's side in ``ServerRuns``; negative if not connected.
         var node: Int32 = -1

@@ -10,7 +10,7 @@ enum Operation: Sendable {
     case certify(Attempt)
     case report
     case revoke(SHA256Digest, at: Timestamp)
-    /// By the operator's command.
+    /// A revocation by the operator's command.
     case revokeWallet(at: Timestamp)
 }
 

@@ -36,7 +36,7 @@ extension Transitions {
         return nil
     }
 
-    /// Returns the steps of the lab's scenario for a trace, each of whose steps a lab can play.
+    /// Returns the scenario steps for a trace that a lab can play in full.
     func played(_ trace: [Action]) -> [PlayedStep] {
         var (steps, lost, isEntry) = ([PlayedStep](), 0, false)
         for action in trace {
@@ -46,7 +46,7 @@ extension Transitions {
                 if lost == 0, !steps.isEmpty { steps.append(.newSession) }
             case .send(_, .instruct(_, _, let pin, _)):
                 isEntry = true
-                // An entry whose answer was lost is the same one.
+                // After a lost answer, the app sends the same entry again.
                 if lost > 0 { steps.removeLast() }
                 steps.append(.enter(isRight: pin == .first, lost: lost))
             case .send(_, .revoke): steps.append(.revokeWithCode)

@@ -5,7 +5,7 @@ internal import WalletStore
 /// A violated invariant.
 struct Violation: Error {
     let text: String
-    /// A client or an operator of a lab can see it.
+    /// Whether a client or an operator of a lab can see the violation.
     var isVisible = true
 }
 
@@ -18,9 +18,9 @@ struct Transitions {
     let runs: ServerRuns
     let rows: StoredRows
 
-    /// The third connection, whose client has the deletion code, or the command of an operator.
+    /// The third connection, which belongs to a client with the deletion code or stands for an operator's command.
     static let revoking = 2
-    /// The connections, and after them those that were cut while their call waited.
+    /// The connections, followed by those that were cut while their call waited.
     static let connections = 0...5
 
     /// The client of a connection.
@@ -107,7 +107,9 @@ struct Transitions {
         self.addInstructions(on: number, counter: node.nextCounter, in: state, to: &actions)
     }
 
-    /// Returns whether the client may leave; an operator's command has no connection here.
+    /// Returns whether the client's connection may be cut.
+    ///
+    /// An operator's command has no connection that could be cut.
     private func mayBeCut(_ number: Int, in state: State) -> Bool {
         guard number <= Self.revoking, state.cuts < self.bounds.cuts else { return false }
         return state[Self.cut(number)].node < 0 && !self.isCommand(state[number].node)
@@ -228,7 +230,7 @@ struct Transitions {
 
     /// Closes a connection at the server.
     ///
-    /// If the bounds have cuts, its waiting call goes on.
+    /// If the bounds have cuts, its waiting call continues.
     private func abort(_ number: Int, _ state: inout State) throws {
         let callWaits = self.runs[state[number].node].finding.operation != nil
         guard callWaits, self.bounds.cuts > 0, state[Self.cut(number)].node < 0 else {
@@ -311,7 +313,7 @@ struct Transitions {
         if before.record.forbidsJudging(at: attempt.now) { throw Violation(text: "a PIN is judged during a block") }
     }
 
-    /// A block lasts its length from now at most, also after the clock was set back.
+    /// Checks that a block lasts at most its length from now, even after the clock was set back.
     private func checkLength(of block: AttemptRecord.Block?, at now: Timestamp) throws {
         guard let block, now + block.length < block.end else { return }
         throw Violation(text: "a block outlasts its length")
@@ -383,7 +385,9 @@ extension Facts {
 }
 
 extension AttemptRecord {
-    /// Returns whether no PIN may be judged; after the clock was set back, a block lasts its length from now at most.
+    /// Returns whether no PIN may be judged.
+    ///
+    /// After the clock was set back, a block lasts at most its length from now.
     fileprivate func forbidsJudging(at now: Timestamp) -> Bool {
         if self.isBlockedPermanently { return true }
         guard let block = self.block else { return false }

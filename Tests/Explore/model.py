@@ -6,8 +6,8 @@ wait for the standby.
 
 Both run to the end of their bounds and print each kind of step once: the event, the number of failures before and
 after, whether the wallet is revoked, the answer, and whether the answer waits for a commit. Likewise, they print each
-end of such a wait, and whether the call is answered. The sets of the model and of PostgreSQL must be equal. Those of
-SQLite, which has no standby, are compared without the waits.
+end of such a wait, and whether the call is answered. The sets of the model and of PostgreSQL must be equal. SQLite
+has no standby, so its set is compared without the waits.
 """
 import re, subprocess, sys, tempfile
 from pathlib import Path
@@ -18,7 +18,7 @@ MESSAGES = 3
 BOUNDS = [["sessions=1", "messages=3"], ["sessions=2", "messages=2"]]
 # Constants of the model without a counterpart in the explorer.
 WITHOUT_COUNTERPART = {
-    "EXPIRIES": "the explorer has no leases; the simulator has",
+    "EXPIRIES": "the explorer has no leases; the simulator has them",
     "REVOCATION": "the number of a process, not a bound",
 }
 STORES = {"SQLite": "attempts", "PostgreSQL": "two-servers"}
@@ -29,7 +29,7 @@ PLACES = [
     ("serials++; judgement = serials; round = primary.round; valid = right;", "1 + right",
      "(right -> 0 : primary.failures + 1)"),
 ]
-# Places of the model at which a wait for the standby ends, and the end.
+# Places of the model at which a wait for the standby ends, and how it ends.
 ENDS = [
     (":: waiting == me + 1 && !behind -> waiting = 0;", "a call, replicated -> answered"),
     (":: waiting == me + 1 && cancellations < CANCELLATIONS -> cancellations++; waiting = 0;",
@@ -94,7 +94,7 @@ def main():
     bounds = {name: int(value) for name, value in (word.split("=") for word in plan.split())}
     expected = {
         "ALLOWANCE": bounds["rounds"] * bounds["attempts"],
-        # In both, each message may have an attempt id that no other has.
+        # In both programs, each message may have a separate attempt id.
         "ENTRIES": constants.get("MESSAGES"),
         "RIGHTS": bounds["rights"],
         "FAILOVERS": bounds["failovers"],
@@ -105,11 +105,11 @@ def main():
         for name, value in expected.items()
         if constants.get(name) != value
     ]
-    # The model counts openings of sessions as messages, and needs no session for an instruction.
+    # The model counts openings of sessions as messages, and its instructions need no session.
     if not 0 < constants.get("MESSAGES", 0) <= bounds["messages"] + bounds["sessions"]:
         problems.append("the model has more MESSAGES than the explorer has messages and sessions")
     known = {*expected, "MESSAGES", *WITHOUT_COUNTERPART}
-    problems += [f"{name} is compared with nothing" for name in sorted(constants.keys() - known)]
+    problems += [f"{name} is not compared" for name in sorted(constants.keys() - known)]
     problems += [f"the model has no {name}" for name in sorted(known - constants.keys())]
     with tempfile.TemporaryDirectory() as folder:
         model = model_steps(text, Path(folder))
@@ -118,8 +118,8 @@ def main():
         expected_steps = model
         if store == "SQLite":
             expected_steps = {step.removesuffix(", commits") for step in model if not step.startswith("wait ")}
-        problems += [f"only the model has, not {store}: {step}" for step in sorted(expected_steps - steps)]
-        problems += [f"only {store} has, not the model: {step}" for step in sorted(steps - expected_steps)]
+        problems += [f"in the model but not in {store}: {step}" for step in sorted(expected_steps - steps)]
+        problems += [f"in {store} but not in the model: {step}" for step in sorted(steps - expected_steps)]
     waits = sum(step.startswith("wait ") for step in model)
     summary = [f"{len(expected) + 1} constants, {len(model) - waits} steps and {waits} ends of a wait compared"]
     print("\n".join(problems + summary + [f"{name}: {why}" for name, why in WITHOUT_COUNTERPART.items()]))

@@ -1,15 +1,15 @@
 /// A scenario file (docs/testing-guide.md) that plays a counterexample of the explorer against a lab's server.
 ///
-/// The expectations state the invariants, not the answers of the code that violates them: this type counts as the
-/// policy demands. The scenario thus passes once the code is right.
+/// The expectations state the invariants, not the answers of the code that violates them: this type counts attempts as
+/// the policy requires. So the scenario passes once the code is correct.
 package struct CounterexampleScenario {
     private static let (rightPIN, wrongPIN) = ("024791", "135790")
 
-    /// The attempt policy; all blocks are alike.
+    /// The attempt policy, in which all blocks have the same length.
     package struct Policy: Hashable, Sendable {
         let rounds: Int
         let attempts: Int
-        /// The minutes of a block.
+        /// The length of a block in minutes.
         let block: Int
 
         package init(rounds: Int, attempts: Int, block: Int) {
@@ -24,7 +24,7 @@ package struct CounterexampleScenario {
     private let policy: Policy
     private var lines: [String]
     private var screen = Screen.none
-    // The state that the policy demands.
+    // The state that the policy requires.
     private var failures = 0
     private var time = 0
     private var blockEnd = 0
@@ -87,7 +87,7 @@ package struct CounterexampleScenario {
         case .dead: self.lines += ["  - kill app", "  - launch"]
         }
         self.screen = .dead
-        // A revoked wallet's app asks for no PIN.
+        // The app of a revoked wallet does not ask for a PIN.
         if self.revocation != nil { return self.lines.append("  - expect: {kind: screen, input: none, locked: true}") }
         if lost > 0 {
             let conditions = [String](repeating: "\"lose-next-reply:instruct\"", count: lost)

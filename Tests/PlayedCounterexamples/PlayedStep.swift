@@ -1,14 +1,16 @@
 /// A step of a counterexample that a lab can play.
 package enum PlayedStep: Hashable, Sendable {
-    /// A PIN is entered, and the answer to it is lost this many times. The phone sends the entry again after each.
+    /// An entry of a PIN whose answer is lost this many times.
+    ///
+    /// The phone sends the entry again after each loss.
     case enter(isRight: Bool, lost: Int)
-    /// The phone's app starts again, so that it opens another session.
+    /// The app is started again, so it opens another session.
     case newSession
     /// The server is killed and started again.
     case restart
     /// The clock moves forward by a minute.
     case minute
     case revokeWithCode
-    /// By an operator's command.
+    /// A revocation by an operator's command.
     case revokeWallet
 }

@@ -2,21 +2,23 @@ internal import Glibc
 
 /// The failures of the disk on which a server writes its audit log.
 ///
-/// The log is a real file, whose growth a limit of this process (`RLIMIT_FSIZE`) ends. Like a full disk, the limit
-/// takes a part of a write, and refuses to reserve space; space that was reserved before can still be used.
+/// The log is a real file, and a limit of this process (`RLIMIT_FSIZE`) stops its growth. Like a full disk, the limit
+/// accepts a part of a write and rejects reservations of space. Space that was reserved before can still be used.
 struct AuditDisk {
-    /// The writes until the failure; nil if none is planned.
+    /// The number of writes before the failure, and its duration; nil if no failure is planned.
     private var countdown: (writes: Int, seconds: Int)?
     private var fullUntil: Int64 = 0
-    /// The next sync fails.
+    /// Whether the next sync fails.
     var failsSync = false
 
-    /// Refuses writes for a time, after this many that succeed; with 0 seconds, refuses only one.
+    /// Rejects writes for a time, after this many successful ones.
+    ///
+    /// With 0 seconds, rejects only one write.
     mutating func refuse(after writes: Int, seconds: Int) { self.countdown = (writes, seconds) }
 
     func isFull(at time: Int64) -> Bool { time < self.fullUntil }
 
-    /// Returns whether the write that begins is refused.
+    /// Returns whether a write that begins now is rejected.
     mutating func refuses(at time: Int64) -> Bool {
         guard let countdown = self.countdown else { return self.isFull(at: time) }
         guard countdown.writes == 0 else {
@@ -32,7 +34,7 @@ struct AuditDisk {
 
     nonisolated(unsafe) private static var isLimited = false
 
-    /// Lets no file of this process grow beyond a length, and nothing be written behind it.
+    /// Prevents this process from writing to any file beyond a length.
     static func limit(to length: Int) {
         unsafe self.isLimited = true
         _ = signal(SIGXFSZ, SIG_IGN)
@@ -59,7 +61,7 @@ struct AuditDisk {
 }
 
 extension ServerMachine {
-    /// Runs a write of the audit log, which the disk may refuse, or whose sync may fail.
+    /// Runs a write of the audit log, which the disk may reject or fail to sync.
     func writeRecord(_ work: () -> Void) {
         if self.auditDisk.failsSync {
             self.auditDisk.failsSync = false
@@ -75,13 +77,15 @@ extension ServerMachine {
         work()
     }
 
-    /// The audit log ends the process, which a full disk must not cause: an end of a command has its space reserved.
+    /// Ends the process for the audit log.
+    ///
+    /// A full disk must not cause this, because the log has reserved space for the end of each command.
     func auditEnds(_ reason: String) -> Never {
         if reason.contains("cannot record") { self.run.observer.report("a full disk ends the server") }
         self.die("the audit log ends the process: \(reason)", power: false)
     }
 
-    /// The space that a file has on the disk, including what is reserved.
+    /// Returns the space that a file has on the disk, including reserved space.
     private static func allocated(_ path: String) -> Int {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else { return 0 }
@@ -94,7 +98,7 @@ private enum FailingSync {
     nonisolated(unsafe) static var isNext = false
 }
 
-/// Takes the place of the C library's function in this program: the files are in memory.
+/// Replaces the C library's function in this program, whose files are in memory.
 @_cdecl("fdatasync")
 func synchronizeSimulatedFile(_ file: Int32) -> Int32 {
     guard unsafe FailingSync.isNext else { return 0 }

@@ -41,7 +41,7 @@ struct FailingVault: Vault, @unchecked Sendable {
     }
 }
 
-/// The keys that sign receipts, which cannot be used while the vault cannot be reached.
+/// A signer of receipts whose keys cannot be used while the vault is unreachable.
 struct FailingSigner: ReceiptSigner, @unchecked Sendable {
     let signer: any ReceiptSigner
     let fails: () -> Bool

@@ -1,7 +1,6 @@
 /// Faults that were added after seeds had been chosen for the mutants.
 ///
-/// They have a separate generator, and the first seeds have none of them, so that the runs of these seeds stay as they
-/// are.
+/// They have a separate generator, and the first seeds have none of them, so the runs of the first seeds stay the same.
 extension Fault {
     /// The last seeds without these faults, with one server and with two.
     private static let (last, lastShared): (UInt64, UInt64) = (60, 140)
@@ -14,11 +13,11 @@ extension Fault {
     /// The moment of a start at which the server is killed.
     enum StartMoment: Hashable, Sendable {
         case afterJobs(Int)
-        /// At this write of SQLite after the beginning, while the store is opened or the audit log is carried out.
+        /// At this write of SQLite since the start, while the store is opened or unfinished revocations are completed.
         case atWrite(Int)
     }
 
-    /// Draws faults at about the times of visits.
+    /// Draws faults near the times of visits.
     static func drawLater(
         near times: [Int64],
         phones: Int,
@@ -69,6 +68,6 @@ extension Fault {
         }
     }
 
-    /// The largest difference between the rate of a server's clock and the right one, in millionths.
+    /// The largest error of a server's clock rate, in parts per million.
     static let largestDrift: Int64 = 500
 }

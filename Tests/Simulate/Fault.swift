@@ -11,12 +11,12 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
         case killServerAtWrite(Int, power: Bool)
         /// A server is killed this many of its jobs after the next entry of its audit log is on disk.
         case killServerAfterRecord(Int, afterJobs: Int, power: Bool)
-        /// A server is killed, and its next process is killed at a moment of its start.
+        /// A server is killed, and its next process is killed at this moment of its start.
         case killDuringStart(Int, StartMoment, power: Bool)
         /// The operator's next restore is killed at the beginning of this stage, and repeated.
         case killDuringRestore(Int)
-        /// After this many entries, the disk of a server takes nothing more for its audit log, except what the log has
-        /// reserved; with 0 seconds, it refuses only one write.
+        /// After this many entries, the disk of a server rejects writes to the audit log, except into reserved space;
+        /// with 0 seconds, it rejects only one write.
         case recordsRefused(Int, after: Int, seconds: Int)
         /// The next sync of a server's audit log fails.
         case recordNotSynced(Int)
@@ -47,7 +47,7 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
         case serverClock(seconds: Int)
         case phoneClock(phone: Int, seconds: Int)
         case vaultFails(seconds: Int)
-        /// Each call of the vault takes up to two seconds.
+        /// Each call to the vault takes up to two seconds.
         case slowVault(seconds: Int)
         /// This many microseconds after the next request, the database's standby becomes the primary.
         case failover(after: Int64)

@@ -124,7 +124,7 @@ final class ObservedWallet {
         guard let bytes = share?.exposedBytes() else { return nil }
         self.shares.insert(bytes)
         let isReplaced = self.replacedShares.contains(bytes) && began >= self.replacedAfter
-        return isReplaced ? "a replaced share leaves" : nil
+        return isReplaced ? "a replaced share leaves the server" : nil
     }
 
     /// The wallet has confirmed both next shares: those before them are destroyed.
@@ -183,7 +183,7 @@ final class ObservedWallet {
             case .revoked(let revocation) where revocation.reason == .solution: .refused
             case .revoked: .revoked
             case .internal: nil
-            // Among them `unavailable`, which promises that nothing was judged.
+            // These include `unavailable`, which promises that nothing was judged.
             default: .refused
             }
         case .hello, .beginEnrollment, .register, .revokeWithCode, .reportWipe, .confirmShares: .refused

@@ -67,26 +67,27 @@ final class Observer: @unchecked Sendable {
 
     // MARK: Records
 
-    /// The wallets that some audit log names as revoked, also if this was only begun, and as blocked permanently.
+    /// The wallets that an audit log names as revoked, even if the revocation was only begun, or as permanently
+    /// blocked.
     private var (ended, blocked): (Set<WalletID>, Set<WalletID>) = ([], [])
-    /// Whether an audit log has rejected entries: PIN checks go on meanwhile.
+    /// Whether an audit log has rejected entries; PIN checks continue in the meantime.
     private var hasRejectedEntries = false
 
-    /// An entry of an audit log is on disk.
+    /// Notes that an entry of an audit log is on disk.
     func recorded(_ entry: AuditEntry, by server: String) {
         let record = entry.record
         self.note(server, "records \(record.event.rawValue): \(record.phase.name)")
         self.found(entry)
     }
 
-    /// An entry of an audit log is on disk, or was found there at a start: its sync may have failed before.
+    /// Notes an entry of an audit log that is on disk or was found there at a start, because its sync may have failed.
     func found(_ entry: AuditEntry) {
         let record = entry.record
         if RecordedEnds.events.contains(record.event) { self.ended.formUnion(record.subject.wallets) }
         if record.event == .blockedPermanently { self.blocked.formUnion(record.subject.wallets) }
     }
 
-    /// The disk of an audit log has refused a write.
+    /// Notes that the disk of an audit log has rejected a write.
     func entryRefused(by server: String) {
         self.note(server, "cannot write to its audit log")
         self.hasRejectedEntries = true
@@ -99,7 +100,7 @@ final class Observer: @unchecked Sendable {
     /// Whether the operator has ever revoked the solution.
     private(set) var mayHaveRevokedSolution = false
 
-    /// Whether the last command about the solution that was confirmed is its restoration.
+    /// Whether the last confirmed command about the solution was its restoration.
     var isSolutionRestored = true
 
     func beginsToRevokeSolution() { (self.mayHaveRevokedSolution, self.isSolutionRestored) = (true, false) }
@@ -114,10 +115,10 @@ final class Observer: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - inLoss: Whether the violated rule also holds in a database that lacks commits.
-    ///   - isGain: Whether a damaged database must not cause this either.
+    ///   - isGain: Whether the violated rule also holds in a damaged database.
     func report(_ text: String, inLoss: Bool = false, isGain: Bool = false) {
         guard self.violation == nil, !self.isLossy || inLoss else { return }
-        // An operator has to repair the damage; until then, other rules do not hold.
+        // The operator has to repair the damage; until then, the other rules do not hold.
         guard !self.isDamaged || isGain else { return self.end("the damage shows: \(text)") }
         self.note("VIOLATION", text)
         self.violation = Violation(text)
@@ -227,7 +228,7 @@ final class Observer: @unchecked Sendable {
             let problem = wallet.answered(waiting.call, response.result, began: waiting.began, self.rules)
             if let problem { self.report("\(self.names[id]): \(problem)", isGain: true) }
             if response.result.statesPermanentBlock, !self.blocked.contains(id), !self.hasRejectedEntries {
-                self.report("\(self.names[id]): a permanent block is stated that is not on record")
+                self.report("\(self.names[id]): a stated permanent block is not on record")
             }
         }
         switch response.result {
@@ -281,7 +282,7 @@ final class Observer: @unchecked Sendable {
         wallet.isRevoked = true
         self.note("server", "confirms the revocation of \(self.names[id])")
         if !self.ended.contains(id) {
-            self.report("\(self.names[id]): a revocation is confirmed that is not on record")
+            self.report("\(self.names[id]): a confirmed revocation is not on record")
         }
         wallet.history?.revocationReturned()
     }
@@ -307,7 +308,7 @@ final class Observer: @unchecked Sendable {
 
     // MARK: Facts for phones and operators
 
-    /// The wallets of which a revocation was confirmed.
+    /// The wallets whose revocation was confirmed.
     var revokedWallets: [WalletID] { self.wallets.filter { $0.value.isRevoked }.map(\.key) }
 
     /// The time at which a wallet has confirmed new shares last.

@@ -1,7 +1,7 @@
 internal import WalletFlows
 
 extension Phone {
-    /// The owner's choice on a screen without an input; nil to give up for now.
+    /// Returns the owner's choice on a screen without an input, or nil to give up for now.
     func action(on screen: Screen) -> ActionID? {
         let offered = Set(screen.actions.map(\.id))
         // A wallet that is revoked or blocked permanently is replaced by a new one.

@@ -40,7 +40,7 @@ final class Phone: @unchecked Sendable {
     private var hasRevoked = false
     /// The app shows that the wallet is revoked.
     private var isRevoked: Bool { self.obstacle == .revoked }
-    /// The operator may have put the owner's recovery code on the deny list, so that the device gets no other wallet.
+    /// Whether the operator may have denied the owner's recovery code, so that the device gets no new wallet.
     private var isDenied = false
 
     private var name: String { "phone \(self.number + 1)" }
@@ -156,7 +156,7 @@ final class Phone: @unchecked Sendable {
 
     /// Notes the obstacle of a screen.
     ///
-    /// The revocation of the solution ends, and leaves the wallet as it is.
+    /// A revocation of the solution is temporary and does not change the wallet.
     private func shown(_ screen: Screen, _ obstacle: Obstacle?) {
         guard obstacle == .revoked, screen.step.hasPrefix("UC1.2/7") else { return self.obstacle = obstacle }
         self.obstacle = nil
@@ -165,7 +165,7 @@ final class Phone: @unchecked Sendable {
         }
     }
 
-    /// The operator denies the owner's recovery code.
+    /// Lets the operator deny the owner's recovery code.
     func revokeRecoveryCode() {
         guard let server = self.run.anyServer, let code = try? self.device.recoveryCode() else { return }
         (self.isDenied, self.hasRevoked) = (true, true)
@@ -322,7 +322,7 @@ final class Phone: @unchecked Sendable {
         }
     }
 
-    /// Obtains the recovery code and links it, if the app offers that.
+    /// Obtains the recovery code and links it, if the app offers this.
     private func linkRecoveryCode(_ wallet: Wallet) async throws {
         var screen = await wallet.refresh()
         guard self.other == nil, let pin = self.pin, screen.step == "UC3.1/1.1" else { return }
@@ -331,13 +331,13 @@ final class Phone: @unchecked Sendable {
         _ = try await self.enter(pin, isRight: true, wallet)
     }
 
-    /// Wipes the app, which then has no wallet.
+    /// Wipes the app, which removes the wallet.
     private func wipe(_ wallet: Wallet) async throws {
         guard self.other == nil, !self.isRevoked else { return }
         let screen = try await wallet.open(.wipe)
         guard screen.actions.contains(where: { $0.id == .yesDelete }) else { return }
         self.run.observer.note(self.name, "the owner wipes the app")
-        // The server may learn of it, and the app may be killed before it notes that.
+        // The report may reach the server, and the app may be killed before it stores that.
         self.hasRevoked = true
         _ = try await wallet.perform(.yesDelete)
     }
@@ -380,7 +380,7 @@ final class Phone: @unchecked Sendable {
 
     /// Unlocks the healed wallet, or reports that it does not work.
     private func tryToUnlock(_ tries: Int) {
-        guard tries > 0 else { return self.run.observer.report("\(self.name): the wallet does not unlock any more") }
+        guard tries > 0 else { return self.run.observer.report("\(self.name): the wallet no longer unlocks") }
         let isUnlocked = Box(false)
         self.startApp {
             do {

@@ -20,9 +20,9 @@ struct Plan: Sendable {
         /// The owner leaves the app if the wallet is blocked permanently, instead of deleting the wallet.
         var keepsBlockedWallet = false
         var changesPIN = false
-        /// The owner links the recovery code, if the wallet is not linked yet.
+        /// Whether the owner links the recovery code, if the wallet is not linked yet.
         var linksRecoveryCode = false
-        /// The owner wipes the app at the end.
+        /// Whether the owner wipes the app at the end.
         var wipes = false
         /// The wallet is revoked, this many microseconds after the beginning.
         var revocation: (way: Revocation, after: Int64)?
@@ -40,7 +40,7 @@ struct Plan: Sendable {
     /// The visits to each phone, in order.
     private(set) var visits: [[Visit]]
     var faults: [Fault]
-    /// The difference between the rate of each server's clock and the right one, in millionths.
+    /// The error of each server's clock rate, in parts per million.
     private(set) var clockDrifts: [Int64] = [0, 0]
 
     init(seed: UInt64) {
@@ -75,7 +75,7 @@ struct Plan: Sendable {
         if Fault.hasLaterFaults(seed) { self.addLaterFaults(near: times) }
     }
 
-    /// Adds the faults that the first seeds do not have, and owners who link their recovery code or wipe the app.
+    /// Adds the faults that the first seeds do not have, and lets owners link their recovery code or wipe the app.
     private mutating func addLaterFaults(near times: [Int64]) {
         var generator = SeededGenerator(seed: self.seed, "later faults")
         let phones = self.visits.count
@@ -94,7 +94,7 @@ struct Plan: Sendable {
         if self.isShared { self.addGuessesOverLoss() } else { self.addHindrancesOfCommands() }
     }
 
-    /// Lets an owner enter wrong PINs before and after a loss of commits, which must give no guesses back.
+    /// Lets an owner enter wrong PINs before and after a loss of commits, which must not give guesses back.
     private mutating func addGuessesOverLoss() {
         var generator = SeededGenerator(seed: self.seed, "guesses over a loss")
         let loss = self.faults.first { if case .lossyFailover = $0.kind { true } else { false } }

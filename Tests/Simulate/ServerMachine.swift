@@ -34,7 +34,7 @@ protocol ServerMachine: AnyObject, Sendable {
     var vaultIsSlowUntil: Int64 { get set }
     /// The process ends this many jobs after the next entry of its audit log is on disk.
     var killAfterRecord: (jobs: Int, power: Bool)? { get set }
-    /// The next process ends at a moment of its start.
+    /// The moment of its start at which the next process is killed.
     var killAtStart: (moment: Fault.StartMoment, power: Bool)? { get set }
     /// The failures of the disk with the audit log.
     var auditDisk: AuditDisk { get set }
@@ -99,7 +99,9 @@ extension ServerMachine {
         return parts
     }
 
-    /// The keys that sign receipts; in the runs with the later faults, they fail with the vault.
+    /// Returns the signer of receipts.
+    ///
+    /// In the runs with the later faults, it fails whenever the vault fails.
     func receiptSigner(of vault: KeyFileVault) -> any ReceiptSigner {
         guard Fault.hasLaterFaults(self.run.plan.seed) else { return vault.receiptSigner }
         return FailingSigner(signer: vault.receiptSigner) { self.scheduler.now < self.vaultFailsUntil }

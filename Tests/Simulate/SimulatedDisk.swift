@@ -115,7 +115,9 @@ internal import GRDBSQLite
 extension SimulatedDisk {
     /// SQLite's own functions; set once.
     nonisolated(unsafe) private static var base: UnsafeMutablePointer<sqlite3_vfs>?
-    /// The layers, by SQLite's functions for a kind of file: the log is not locked, and has other ones.
+    /// The layers, keyed by SQLite's functions for a kind of file.
+    ///
+    /// The log has other functions, because it is not locked.
     nonisolated(unsafe) private static var layers:
         [UnsafePointer<sqlite3_io_methods>: UnsafePointer<sqlite3_io_methods>] = unsafe [:]
 

@@ -50,7 +50,7 @@ extension SimulatedServer {
             let (folder, left) = (self.folder, "\(self.folder)-left")
             failure = self.runRestore(of: backup, rule) {
                 guard $0 == stage else { return }
-                // A kill leaves the files as they are now; the failure of the program removes some.
+                // A kill leaves the files as they are now, but a failure of the program removes some of them.
                 try FileManager.default.copyItem(atPath: folder, toPath: left)
                 throw Killed()
             }
@@ -67,7 +67,7 @@ extension SimulatedServer {
         self.run.restored(rule, from: backup.time, covered: false)
     }
 
-    /// The end of the operator's program by a kill.
+    /// An error that stands for a kill of the operator's program.
     private struct Killed: Error {}
 
     private func runRestore(

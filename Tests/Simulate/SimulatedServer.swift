@@ -11,7 +11,7 @@ internal import WalletStore
 ///
 /// `@unchecked Sendable`: see ``Scheduler``.
 final class SimulatedServer: ServerMachine, @unchecked Sendable {
-    /// The files of which a bit may flip.
+    /// The files in which a bit may flip.
     enum FileName: String, Hashable, Sendable {
         case log = "data/wallets.db-wal"
         case audit = "audit.log"
@@ -52,9 +52,9 @@ final class SimulatedServer: ServerMachine, @unchecked Sendable {
     var killAfterRecord: (jobs: Int, power: Bool)?
     var killAtStart: (moment: Fault.StartMoment, power: Bool)?
     var auditDisk = AuditDisk()
-    /// The next write of the mark fails.
+    /// Whether the next write of the mark fails.
     var failsMark = false
-    /// The next restore ends at the beginning of this stage, and is repeated.
+    /// The stage at whose beginning the next restore is killed, before the operator repeats it.
     var killAtStage: Int?
     /// The next write (true) or sync (false) fails.
     var nextFailure: Bool?
@@ -130,7 +130,7 @@ final class SimulatedServer: ServerMachine, @unchecked Sendable {
         self.run.observer.note("server", "does not start: \(type(of: error))")
         guard self.scheduler.now >= self.fullUntil else { return self.kill(power: false, "its disk is full") }
         guard !self.auditDisk.isFull(at: self.scheduler.now) else {
-            return self.kill(power: false, "its disk takes no entries")
+            return self.kill(power: false, "its disk rejects entries")
         }
         guard self.scheduler.now >= self.vaultFailsUntil else { return self.kill(power: false, "its vault fails") }
         guard !self.beforeFlip.isEmpty else { return self.run.observer.report("the server does not start: \(error)") }

@@ -1,4 +1,4 @@
-/// The revocation of the solution by the operator, and its end.
+/// The operator's revocation of the solution, and its end.
 extension Simulation {
     /// Revokes the solution, and restores it after a time in microseconds.
     func revokeSolution(for duration: Int64) {
@@ -7,7 +7,9 @@ extension Simulation {
         self.scheduler.schedule(after: duration, in: self.world) { self.restoreSolution() }
     }
 
-    /// Restores the solution, as soon as a server serves; does nothing if it was never revoked.
+    /// Restores the solution as soon as a server is running.
+    ///
+    /// Does nothing if the solution was never revoked.
     func restoreSolution() {
         guard self.observer.mayHaveRevokedSolution else { return }
         self.observer.beginsToRestoreSolution()

@@ -52,7 +52,7 @@ struct PermanentBlockTests {
         }
     }
 
-    @Test("a session or a further attempt records a block that the attempt which caused it did not, once")
+    @Test("a session or a further attempt records, once, a block that the attempt causing it did not record")
     func recordedByAnother() async throws {
         let losesOutcome = Mutex(false)
         var options = InProcessServer.Options()

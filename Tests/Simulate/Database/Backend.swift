@@ -51,7 +51,7 @@ final class DatabaseTransaction {
     typealias Change = (inout DatabaseTables) -> Void
 
     var changes: [Change] = []
-    /// The names of the tables that the changes concern.
+    /// The names of the changed tables.
     var tables: Set<String> = []
     /// The channels to notify after the commit.
     var notified: Set<String> = []

@@ -26,7 +26,7 @@ enum DatabaseStatement {
         return action
     }
 
-    /// The tables that a statement changes, according to its text.
+    /// Returns the tables that a statement changes, according to its text.
     static func changedTables(_ text: String) -> Set<String> {
         let words = text.split { $0.isWhitespace || "(),".contains($0) }.map(String.init)
         var tables: Set<String> = []
@@ -34,7 +34,7 @@ enum DatabaseStatement {
             let before = place > 1 ? words[place - 2] : ""
             switch words[place - 1] {
             case "into": tables.insert(word)
-            // Neither "on conflict … do update set" nor "for update" or "for no key update".
+            // Not "on conflict … do update set", "for update" or "for no key update".
             case "update" where word != "set" && before != "for" && before != "key": tables.insert(word)
             case "from" where before == "delete": tables.insert(word)
             default: break

@@ -145,7 +145,7 @@ final class SharedServer: ServerMachine, @unchecked Sendable {
     /// The server does not start: its database may be away, or it is a defect.
     private func failed(_ error: any Error) {
         self.run.observer.note(self.name, "does not start: \(type(of: error))")
-        if self.auditDisk.isFull(at: self.scheduler.now) { return self.kill(power: false, "its disk takes no entries") }
+        if self.auditDisk.isFull(at: self.scheduler.now) { return self.kill(power: false, "its disk rejects entries") }
         switch error {
         case PostgreSQLStoreOpenError.unreachable, PostgreSQLStoreOpenError.nameInUse, is StoreError,
             is ServerStartError:

@@ -108,7 +108,7 @@ struct StoreOfServersTests {
         #expect(confirmed.total == 5)
     }
 
-    @Test("commits that a server only found count as confirmed after a later commit: before, their loss stops nothing")
+    @Test("commits that a server only found are confirmed by a later commit; until then their loss stops nothing")
     func foundCommits() async throws {
         let first = try await self.open(as: "first")
         _ = try await TestWallet(in: first)
