@@ -10,8 +10,8 @@ the others, so that the scheduler moves neither (--together gives both all cores
     Benchmarks/aims.py checks threads       measures only these
     Benchmarks/aims.py --many 20000 wallets uses fewer than a million wallets, which take 8 to 30 minutes to register
 
-Needs release builds of remote-pin-server, pin-load and handshake-bench (`make bench` builds them) and openssl; of
-Python only the standard library.
+Needs openssl, and release builds of remote-pin-server, pin-load and handshake-bench (`make bench` builds them). Uses
+only the standard library of Python.
 """
 
 import argparse
@@ -473,7 +473,7 @@ class Bench:
         return result["totals"]["operations"]["check"]["latencyMicros"]["p99"]
 
     def start(self):
-        """time of a start with many wallets until /readyz answers with 200, and its memory"""
+        """time from the start of a server with many wallets until /readyz answers with 200, and its memory"""
         lab = self.lab(f"start-{self.options.started}")
         self.fill(lab, 1, self.options.started)
         rounds = []
@@ -495,7 +495,7 @@ class Bench:
 
     @staticmethod
     def await_readiness(port):
-        """Returns once the server that observes on this port reports that it is ready."""
+        """Returns once the server with this observation port reports that it is ready."""
         for _ in range(6000):
             with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz"):
                 return
@@ -520,7 +520,8 @@ class Bench:
             steady = ["--connections", 32, "--rate", 1000, "--warmup", "2s", "--pick", "uniform"]
             for number in range(self.options.rounds):
                 ended, unopened = self.due_tomorrow(lab, number)
-                # Their day ends during the run with the chores. Its sessions, which begin now, last for another day.
+                # These wallets become due during the run with the chores. Its sessions begin after this step of the
+                # clock, so they last another day.
                 self.admin(lab, "clock", "advance", "23h")
                 quiet = self.p99(self.load(lab, wallets, *steady, "--duration", self.seconds(), apart=True))
                 if not ended | unopened <= self.listed(lab):

@@ -6,7 +6,7 @@
     Benchmarks/builds.py --dry-run       shows the commands
 
 Clones the committed state into a temporary folder beside the repository, so that it is on the same disk. Packages are
-resolved before the clock starts, since that measures the network. CPU time is that of all processes of a command.
+resolved before the clock starts, since that depends on the network. CPU time is that of all processes of a command.
 """
 
 import argparse
@@ -26,7 +26,7 @@ BUILDS = {
     "build": ("make build", 6),
     "test": ("make test", 7),
     "deb": ("make deb", 5),
-    # Builds nothing: a check of this program.
+    # Builds nothing; it checks this program.
     "help": ("make help", None),
 }
 

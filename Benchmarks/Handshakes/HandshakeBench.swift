@@ -4,10 +4,10 @@ import LoadReport
 import Synchronization
 import Transport
 
-/// Measures TLS handshakes at a constant rate, with the client of `pin-load` and without any call.
+/// Measures TLS handshakes at a constant rate, with `pin-load`'s client and without calls.
 ///
-/// Prints the p50 and the p99 in microseconds, and the number of handshakes. A time begins when the handshake is due,
-/// as in `pin-load run --rate`.
+/// Prints the p50 and the p99 in microseconds, and the number of handshakes. Each time is measured from the moment at
+/// which the handshake is due, as in `pin-load run --rate`.
 @main
 struct HandshakeBench {
     static func main() async throws {
@@ -27,7 +27,7 @@ struct HandshakeBench {
     }
 }
 
-/// A number of handshakes, due one after another.
+/// Handshakes that are due one after another at a constant rate.
 private final class Handshakes: Sendable {
     private let target: Target
     private let tls: TLSClientContext
@@ -42,7 +42,9 @@ private final class Handshakes: Sendable {
         self.count = count
     }
 
-    /// Returns the times of all handshakes in microseconds; a free lane takes the next one.
+    /// Returns the times of all handshakes in microseconds.
+    ///
+    /// A free lane takes the next handshake.
     func measure(lanes: Int) async throws -> [UInt64] {
         let start = ContinuousClock.now + .milliseconds(100)
         return try await withThrowingTaskGroup { group in
