@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs `wallet app` in a separate terminal against a lab that is up, and writes what it shows as an SVG.
+"""Runs `wallet app` in a separate terminal against a running lab, and writes its screens as an SVG.
 
     docs/pictures/capture.py LAB [PROGRAMS]    # writes docs/pictures/app.svg; needs tmux
 
