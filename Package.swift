@@ -1235,7 +1235,7 @@ let tests: [Target] = [
             "Wire",
         ]
     ),
-    // The scenario files that `explore` writes, for their test.
+    // Creates the scenario files that `explore` writes. It is a separate target, so that a test can use it.
     .target(
         name: "PlayedCounterexamples",
         path: "Tests/PlayedCounterexamples"

@@ -47,7 +47,7 @@ struct AdminSocketTests {
         }
     }
 
-    @Test("a connection beyond the limit learns the reason, and nothing is done")
+    @Test("a connection beyond the limit receives the reason, and nothing is done")
     func busy() async throws {
         // The idle connections must outlast the making of all the others, also on a busy machine.
         var limits = TransportLimits.admin

@@ -9,7 +9,7 @@ import Vocabulary
 
 @Suite("The deletion portal's limit of wrong codes")
 struct PortalLimitTests {
-    @Test("after ten wrong codes in an hour a source learns when to return; right codes are not counted")
+    @Test("after ten wrong codes in an hour, a source is rejected with a waiting time; right codes are not counted")
     func tenWrong() async throws {
         let portal = try TestPortal()
         try await portal.run { browser in

@@ -199,7 +199,7 @@ struct AdminProgramTests {
     }
 
     @Test(
-        "a user who may not open the socket gets an error that says so, and not that no server answers",
+        "a user who may not open the socket gets a permission error, not an error that no server answers",
         .enabled(if: geteuid() == 0, "another user is needed")
     )
     func otherUser() async throws {

@@ -204,7 +204,7 @@ struct DoctorTests {
         #expect(run.exitCode == 2)
     }
 
-    @Test("a user who may not read the server's files gets an error that says so", .enabled(if: geteuid() == 0))
+    @Test("a user who may not read the server's files gets a permission error", .enabled(if: geteuid() == 0))
     func otherUser() async throws {
         let server = try await ProductionUnderTest()
         let command = server.command("doctor", []).map { $0.replacing("=65534", with: "=65533") }

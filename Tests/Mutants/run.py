@@ -162,7 +162,7 @@ def rule_problems(mutants, proof):
             found = [letter for letter, by in (("E", "explored"), ("S", "simulated")) if getattr(mutant, by, None)]
             expected = ", ".join(found) or "T"
             if not mutant or finders != expected:
-                problems.append(f"{name}: '{finders}' among the rules in docs/proof.md, not '{expected}'")
+                problems.append(f"{name}: the rules in docs/proof.md say '{finders}', not '{expected}'")
     return problems
 
 

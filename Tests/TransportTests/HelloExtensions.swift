@@ -1,7 +1,7 @@
 /// The extensions of a ClientHello or a ServerHello in a single record.
 struct HelloExtensions {
     private let record: [UInt8]
-    /// The place of the length of all extensions.
+    /// The offset of the length of all extensions.
     let lengthPlace: Int
 
     init(in record: [UInt8]) {
@@ -16,7 +16,7 @@ struct HelloExtensions {
         self.lengthPlace = place
     }
 
-    /// Returns the places of an extension's data, or nil if the message does not have the extension.
+    /// Returns the offsets of an extension's data, or nil if the message does not have the extension.
     func range(of type: Int) -> Range<Int>? {
         var place = self.lengthPlace + 2
         let end = place + self.record.number(at: self.lengthPlace)
@@ -33,7 +33,7 @@ struct HelloExtensions {
 }
 
 extension [UInt8] {
-    /// Returns the number in two bytes.
+    /// Returns the number in two bytes, which are in network order.
     func number(at place: Int) -> Int { Int(self[place]) << 8 | Int(self[place + 1]) }
 
     /// Replaces two bytes.

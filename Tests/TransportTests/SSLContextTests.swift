@@ -22,7 +22,7 @@ struct SSLContextTests {
     /// Whether the installed libssl has X25519MLKEM768, according to its version.
     private static let hasHybrid = (OPENSSL_version_major(), OPENSSL_version_minor()) >= (3, 5)
 
-    @Test("a client offers X25519MLKEM768 if libssl has it, then X25519 and P-256, with a share of each but P-256")
+    @Test("a client offers X25519MLKEM768 if libssl has it, then X25519 and P-256, with shares for all but P-256")
     func offeredGroups() throws {
         let client = try TestCertificates().clientContext().makeConnection()
         #expect(try !client.handshake())
@@ -40,7 +40,7 @@ struct SSLContextTests {
         #expect(shares.isEmpty)
     }
 
-    @Test("a server and a client of this project agree on the first group at once")
+    @Test("a server and a client of this project agree on the first group without another round trip")
     func agreedGroup() throws {
         let certificates = try TestCertificates()
         let client = try certificates.clientContext().makeConnection()

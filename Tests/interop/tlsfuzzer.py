@@ -3,9 +3,10 @@
 
     Tests/interop/tlsfuzzer.py FOLDER-OF-THE-PROGRAMS
 
-docs/decisions/boundary.md explains each expected failure. The test gets an ECDSA signature scheme and the ALPN name of
-this protocol, without which the server rejects every connection. Needs git and python3-venv. tlsfuzzer is not on PyPI;
-TLSFUZZER names another repository than the one on GitHub, such as a local clone. Everything is in a temporary folder.
+docs/decisions/boundary.md explains each expected failure. This script adds an ECDSA signature scheme and the ALPN
+name of this protocol to the test, without which the server rejects every connection. Needs git and python3-venv.
+tlsfuzzer is not on PyPI. TLSFUZZER names a repository other than the one on GitHub, such as a local clone. All files
+are in a temporary folder.
 """
 
 import os
@@ -18,7 +19,7 @@ COMMIT = "14555fe211456c46deccc4b2d94751dbd894aece"
 REPOSITORY = os.environ.get("TLSFUZZER", "https://github.com/tlsfuzzer/tlsfuzzer")
 REQUIREMENTS = ["tlslite-ng==0.9.0b2", "ecdsa==0.19.1"]
 
-# Runs tlsfuzzer's test with the two additions.
+# Runs tlsfuzzer's test with the two additions described above.
 CHANGED_TEST = """
 import sys
 import tlslite.extensions as extensions

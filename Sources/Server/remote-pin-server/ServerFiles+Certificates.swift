@@ -31,7 +31,7 @@ extension ServerFiles {
         try mapError(self.tls.reload(at: SystemClock().now()), to: Self.failure)
     }
 
-    /// Converts a problem with a certificate or key to the operator's error message.
+    /// Converts a problem with a certificate or key into an error message for the operator.
     static func failure(_ error: TLSContextError) -> StartFailure {
         let text =
             switch error {

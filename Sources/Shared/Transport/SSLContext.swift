@@ -34,8 +34,8 @@ internal import COpenSSL
     ///
     /// The first list supported by the linked libssl is used.
     ///
-    /// X25519MLKEM768 is post-quantum and requires OpenSSL 3.5. An asterisk, which that version introduced, makes a
-    /// client send a key share of the group. Without the second one, a server that lacks X25519MLKEM768 would have to
+    /// X25519MLKEM768 is post-quantum and requires OpenSSL 3.5. An asterisk, introduced by that version, makes a client
+    /// send a key share for the group. Without the second asterisk, a server that lacks X25519MLKEM768 would have to
     /// ask for another share, which costs a round trip.
     private static let groups = ["*X25519MLKEM768:*X25519:P-256", "X25519:P-256"]
 

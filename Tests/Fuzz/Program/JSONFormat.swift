@@ -1,7 +1,7 @@
 /// JSON values (RFC 8259) without white space.
 ///
-/// The header of a value is its first character; that of a number, `true`, `false` and `null` is empty. The members of
-/// an object are its keys and values in turn.
+/// The header of a value is its first character. Numbers, `true`, `false` and `null` have an empty header. The children
+/// of an object are its keys and values, alternately.
 enum JSONFormat {
     static func nodes(of bytes: ArraySlice<UInt8>, depth: Int) -> [Node]? {
         var rest = bytes
@@ -71,7 +71,7 @@ enum JSONFormat {
         }
     }
 
-    /// Returns the content of a string in quotation marks, and escapes those inside it.
+    /// Returns a string's content in quotation marks, and escapes the quotation marks inside it.
     private static func quoted(_ content: [UInt8]) -> [UInt8] {
         var (rest, text) = (content[...], [UInt8(ascii: "\"")])
         while let byte = rest.popFirst() {

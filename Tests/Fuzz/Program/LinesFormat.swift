@@ -2,7 +2,7 @@
 ///
 /// A line contains the lines below it that are indented more. Its header begins with a byte for its indentation
 /// relative to the line that contains it, followed by the line's text up to its first `:`. The rest of the text is its
-/// content. If further lines are its content, the header has the whole text.
+/// content. If the line contains other lines, the header has the whole text.
 enum LinesFormat {
     static func nodes(of bytes: ArraySlice<UInt8>, depth: Int) -> [Node]? {
         var lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)[...]
@@ -47,7 +47,7 @@ enum LinesFormat {
     }
 }
 
-/// The fields of a form: each has its name with `=` as header, and its value as content.
+/// The fields of a form, each with its name and `=` as the header and its value as the content.
 enum FormFormat {
     static func nodes(of bytes: ArraySlice<UInt8>) -> [Node] {
         bytes.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).map { field in

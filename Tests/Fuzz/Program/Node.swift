@@ -63,7 +63,7 @@ enum InputFormat: Hashable {
         }
     }
 
-    /// The number of levels that a structure may have.
+    /// The maximum number of levels in a structure.
     static let deepest = 24
 
     /// Returns bytes inside another structure as parts in the first of these formats that fits, or unchanged if none

@@ -37,7 +37,7 @@ package struct WalletHistory: Sendable {
     /// This means that a backup was restored and the state is unknown.
     package private(set) var epochStepCount = 0
 
-    /// An upper bound for the number of operations that searches have visited.
+    /// An upper bound on the number of operations that searches have visited.
     ///
     /// Tests verify that it is proportional to the length of the history.
     package internal(set) var visitCount = 0

@@ -32,7 +32,7 @@ struct PinLoadFailure: Error {
         self.message = message
     }
 
-    /// Converts an error in the arguments, or in what they name.
+    /// Converts an error in the arguments, or in a file or server that they name.
     static func usage(_ error: any Error) -> PinLoadFailure { PinLoadFailure(.usage, "\(error)") }
 }
 

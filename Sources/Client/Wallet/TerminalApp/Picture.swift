@@ -2,7 +2,7 @@ package import WalletFlows
 
 /// The visible state of a phone at a given moment, used as input by the renderer.
 package struct Picture: Hashable, Sendable {
-    /// The place of the app: in the foreground, in the background or not running.
+    /// The state of the app: in the foreground, in the background or not running.
     package enum Place: Hashable, Sendable {
         case inFront
         case background
