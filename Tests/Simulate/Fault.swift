@@ -22,7 +22,7 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
         case recordNotSynced(Int)
         /// The next write of the store's mark fails.
         case markFails
-        /// The server is killed, and then a bit of its database flips, which a start need not detect.
+        /// The server is killed, and then forty bits of its database flip, which a start need not detect.
         case flipBitOfStore
         /// The operator revokes the solution, and restores it after this time.
         case solutionRevoked(seconds: Int)
