@@ -42,9 +42,9 @@ package enum AuditProblem: Error, Hashable, Sendable, CustomStringConvertible {
     ///
     /// Others were removed, swapped or repeated, or it belongs to another log.
     case misplaced(line: Int, number: UInt64, expected: UInt64)
-    /// The last line is incomplete, because of a crash during the write or a truncation.
+    /// The last line is incomplete: the server crashed while writing it, or the file was truncated.
     ///
-    /// The server records it at its next start.
+    /// The server records it the next time it starts.
     case tornTail(line: Int, after: UInt64, byteCount: Int)
     /// The log ends before the announced entry.
     case cut(newest: UInt64, expected: UInt64)

@@ -80,7 +80,7 @@ final class WrongCodeLimit: Sendable {
 
     /// Drops expired records.
     ///
-    /// If that is not enough, drops an eighth of the capacity, those with the oldest wrong codes first.
+    /// If that is not enough, also drops the records with the oldest wrong codes, up to an eighth of the capacity.
     private func makeRoom(in records: inout [PeerSource: Record], at now: Timestamp) {
         guard records.count >= self.capacity else { return }
         records = records.filter { _, record in

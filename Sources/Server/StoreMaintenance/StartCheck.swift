@@ -34,7 +34,7 @@ package struct StartCheck {
 
     /// Adds MACs to the attempt records of an earlier server version and records this in the log.
     ///
-    /// Returns their number.
+    /// Returns the number of records that got a MAC.
     ///
     /// Invariant (G4): records without MACs are trusted at most once. Afterwards, the log shows that the store's
     /// records had MACs, even if the database no longer does.

@@ -14,7 +14,9 @@ package protocol RotatingVault: Vault {
     func keyVersion(of sealed: [UInt8]) -> UInt32?
     /// Returns a check value that identifies a version's key without revealing it, or nil if the version is unknown.
     func check(of version: UInt32) -> [UInt8]?
-    /// Adds a version durably and returns its number; it is used for sealing from then on if it is activated.
+    /// Adds a version durably and returns its number.
+    ///
+    /// If the version is activated, it is used for sealing from then on.
     func addVersion(activating: Bool) throws(KeyFileError) -> UInt32
     /// Uses a version for sealing from then on.
     func activate(_ version: UInt32) throws(KeyFileError)

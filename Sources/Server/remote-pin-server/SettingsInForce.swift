@@ -5,7 +5,7 @@ internal import ServerCommandLine
 internal import ServerSettings
 internal import Synchronization
 
-/// The settings in effect: those from the start, updated with the live settings from the last successful reload.
+/// The settings in effect: those from startup, updated with the live settings from the last successful reload.
 ///
 /// ``SettingDeclaration/isLive`` tells which settings are live.
 final class SettingsInForce: Sendable {

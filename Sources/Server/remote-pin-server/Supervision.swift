@@ -32,7 +32,7 @@ struct Supervision: Sendable {
     private static let statusAtOnce: Int32 = 128 + SIGTERM
     /// EX_SOFTWARE: a service did not stop within all limits.
     private static let statusOverdue: Int32 = 70
-    /// The time allowed for connections to end after they were cut at the limit.
+    /// The time allowed for connections to end after the server closes them at the limit.
     private static let grace: Duration = .seconds(5)
 
     init(

@@ -14,7 +14,7 @@ package struct Checker {
 
     /// Checks the text of a file.
     ///
-    /// A text without a value is treated as having no keys.
+    /// Text without a value is treated as having no keys.
     ///
     /// - Parameter expand: Modifies the tree before it is checked.
     /// - Returns: The value, or nil if the text is not a YAML mapping, which is then the only problem.

@@ -80,7 +80,7 @@ package final class ObservationListener: Sendable {
 
 /// An error from binding the listener to its address.
 ///
-/// Correct `observation.listen`.
+/// To fix it, change `observation.listen`.
 package struct ObservationListenError: Error, Hashable, Sendable {
     /// The system's error message.
     package let reason: String

@@ -21,7 +21,7 @@ package enum FloodKind: String, CaseIterable, Sendable {
 package struct FloodPlan: Sendable {
     /// The kinds of successive connections.
     ///
-    /// A kind may occur several times.
+    /// A kind may occur more than once.
     package var kinds: [FloodKind]
     /// The local addresses to connect from.
     ///

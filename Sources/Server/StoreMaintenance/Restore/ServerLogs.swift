@@ -44,7 +44,7 @@ package struct ServerLogs {
     /// The largest difference between the clocks of two servers: each differs from the database's by a second at most.
     private static let clockTolerance: Duration = .seconds(2)
 
-    /// Reads the logs, and those next to them that were set aside, without changing anything.
+    /// Reads the logs and any older logs set aside next to them, without changing anything.
     ///
     /// - Parameters:
     ///   - paths: The files, in any order. Missing ones are left out.

@@ -3,7 +3,7 @@ import Vocabulary
 
 /// Checks that a store has every synced commit, before SQLite opens the store and changes its files.
 ///
-/// Invariant (G4): a counted attempt is never forgotten silently. The last transaction may be torn, because its callers
+/// Invariant (G4): a counted attempt is never silently forgotten. The last transaction may be torn, because its callers
 /// are answered only after its sync. If anything else is missing, the log (``StoreLog``) or the mark (``StoreMark``)
 /// shows it.
 struct StoreCheck {

@@ -115,7 +115,7 @@ struct AdminAudit: AsyncParsableCommand {
             /// The number of entries before the first problem.
             let entries: UInt64
             let newest: String?
-            /// The server whose log this is, if it shares its store with others.
+            /// The server that writes this log, if it shares its store with others.
             let server: String?
             let tornBefore: [UInt64]
             let problem: String?

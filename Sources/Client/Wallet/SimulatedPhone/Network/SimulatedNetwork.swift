@@ -5,7 +5,7 @@ internal import Wire
 
 /// A simulated phone's network, which sits between the wallet and its dialer (docs/devices.md, The network).
 ///
-/// TLS connections run through it end to end, so it can delay or drop data, but it cannot read or modify them.
+/// TLS connections run through it end to end, so it can delay or drop data, but it cannot read or modify it.
 package final class SimulatedNetwork: ServerDialer {
     private let dialer: any ServerDialer
     private let device: SimulatedDevice
