@@ -20,7 +20,7 @@ SWIFT_TEST := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=6 swift test --disa
 FAILURES_LAST := 2>&1 | awk -f Tests/failures-last.awk
 
 # Excluded from the leak check: Foundation's Process leaks in these tests, and nothing else does.
-TESTS_WITH_PROCESSES := EndToEndTests|RemotePINServerTests|ScenariosTests|LoadFleetTests|LoadFloodTests|LoadReportTests|LoadEngineTests|PromtoolTests|LabTests.ServerProgramTests
+TESTS_WITH_PROCESSES := EndToEndTests|RemotePINServerTests|ScenariosTests|LoadFleetTests|LoadFloodTests|LoadReportTests|LoadEngineTests|PromtoolTests|LabTests.ServerProgramTests|BootTimeTests
 
 .PHONY: help
 help: ## list the targets
