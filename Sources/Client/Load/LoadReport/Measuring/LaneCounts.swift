@@ -6,6 +6,14 @@ internal import Histogram
 struct LaneCounts: Sendable {
     private var operations: [OperationCounts?] = Array(repeating: nil, count: Operation.allCases.count)
 
+    /// Creates empty counts, with memory for the operations of these ranks.
+    init(ranks: [Int] = []) {
+        for rank in ranks { self.operations[rank] = OperationCounts() }
+    }
+
+    /// The ranks of the operations that have memory.
+    var ranks: [Int] { self.operations.indices.filter { self.operations[$0] != nil } }
+
     /// Records the outcome and times of one operation.
     mutating func record(_ sample: Sample) {
         let rank = sample.operation.rank
@@ -17,14 +25,12 @@ struct LaneCounts: Sendable {
     mutating func add(_ other: LaneCounts) {
         for (rank, counts) in other.operations.enumerated() {
             guard let counts, !counts.isEmpty else { continue }
-            if self.operations[rank] == nil { self.operations[rank] = OperationCounts() }
+            guard self.operations[rank] != nil else {
+                self.operations[rank] = counts
+                continue
+            }
             self.operations[rank]?.add(counts)
         }
-    }
-
-    /// Resets every count to zero but keeps the allocated memory.
-    mutating func reset() {
-        for rank in self.operations.indices { self.operations[rank]?.reset() }
     }
 
     /// Returns the counts for every operation that ended at least once.
@@ -66,14 +72,6 @@ private struct OperationCounts: Sendable {
         self.unexpected += other.unexpected
         self.latency.add(other.latency)
         self.serviceTime.add(other.serviceTime)
-    }
-
-    mutating func reset() {
-        for rank in self.answers.indices { self.answers[rank] = 0 }
-        self.failures.removeAll(keepingCapacity: true)
-        self.unexpected = 0
-        self.latency.reset()
-        self.serviceTime.reset()
     }
 
     func figures() -> OperationFigures {

@@ -107,9 +107,12 @@ package struct Latencies: Sendable, Equatable {
         return histogram
     }
 
-    /// Creates an empty histogram with the number of significant digits shared by all histograms in a run.
+    /// Creates an empty histogram with the cells shared by all histograms in a run.
+    ///
+    /// It has all cells from the start. Growing it for a long latency would take several milliseconds, in the middle of
+    /// a measurement.
     static func emptyHistogram<Count>(of type: Count.Type = UInt64.self) -> Histogram<Count> {
-        Histogram(numberOfSignificantValueDigits: .three)
+        Histogram(highestTrackableValue: Self.highest, numberOfSignificantValueDigits: .three)
     }
 }
 

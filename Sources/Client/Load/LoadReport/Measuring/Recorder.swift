@@ -82,13 +82,7 @@ package final class Recorder: Sendable {
 
 /// The part of a recorder that a single event loop writes to.
 package final class Lane: Sendable {
-    private struct State {
-        var current = LaneCounts()
-        /// Empty counts for the next swap, so that nothing is allocated while the lock is held.
-        var spare = LaneCounts()
-    }
-
-    private let state = Mutex(State())
+    private let counts = Mutex(LaneCounts())
 
     init() {}
 
@@ -96,19 +90,15 @@ package final class Lane: Sendable {
     ///
     /// Allocates only for the first operation of each kind.
     package func record(_ sample: Sample) {
-        self.state.withLock { $0.current.record(sample) }
+        self.counts.withLock { $0.record(sample) }
     }
 
     /// Adds everything recorded since the last call to `sums`.
     func take(into sums: inout LaneCounts) {
-        var taken = self.state.withLock { state in
-            let taken = state.current
-            state.current = state.spare
-            state.spare = LaneCounts()
-            return taken
-        }
+        // The new counts are created without the lock. Zeroing their memory takes a tenth of the time that resetting
+        // the used ones would take, while an event loop on the same core waits.
+        let empty = LaneCounts(ranks: self.counts.withLock(\.ranks))
+        let taken = self.counts.withLock { exchange(&$0, with: empty) }
         sums.add(taken)
-        taken.reset()
-        self.state.withLock { [taken] in $0.spare = taken }
     }
 }
