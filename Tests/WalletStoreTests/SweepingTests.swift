@@ -60,6 +60,28 @@ struct SweepingTests {
         #expect(try place.count("wallets") == 602)
     }
 
+    // Only for SQLite: PostgreSQL removes wallets concurrently with checks.
+    @Test("only a few wallets are removed per commit, so that PIN checks between two commits do not wait long")
+    func fewAtOnce() async throws {
+        let place = try await StoreKind.sqlite.place()
+        let store = try await place.open()
+        for _ in 0..<20 { _ = try await TestWallet(in: store, opened: false) }
+        var ended: [WalletID] = []
+        for _ in 0..<20 {
+            let wallet = try await TestWallet(in: store)
+            try await store.recordWipe(of: wallet.id, at: TestWallet.start)
+            ended.append(wallet.id)
+        }
+        let before = try #require(store as? SQLiteWalletStore).generation
+        #expect(try await store.sweep(unopenedSince: self.later) == 20)
+        let swept = try #require(store as? SQLiteWalletStore).generation
+        #expect(try await store.purge(ended, endedBefore: self.later) == 20)
+        let purged = try #require(store as? SQLiteWalletStore).generation
+        #expect(swept - before == 3 && purged - swept == 3)
+        await store.close()
+        #expect(try place.count("wallets") == 0)
+    }
+
     @Test(
         "a purge examines only ended wallets, including those that an older server ended",
         arguments: [(StoreKind.sqlite, false), (.sqlite, true), (.postgreSQL, false)]

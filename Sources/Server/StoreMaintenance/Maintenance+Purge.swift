@@ -10,7 +10,7 @@ internal import WalletStore
 // the wallet: the digest of its deletion code with the time of its end, so that the code is still answered with "done",
 // and the deny list, which does not belong to any wallet.
 extension Maintenance {
-    /// The number of wallets that a single step examines and may remove.
+    /// The number of wallets that are examined in one step, and recorded in one audit entry if they are due.
     private static let stepSize = 200
     private static let pause: Duration = .milliseconds(5)
     /// The interval between passes over all ended wallets, measured by the server's clock.

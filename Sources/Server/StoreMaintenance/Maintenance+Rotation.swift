@@ -18,7 +18,7 @@ internal import WalletStore
 // share or code written in the meantime is lost.
 extension Maintenance {
     /// The number of wallets read and written by one step.
-    private static let resealStep = 16
+    private static let resealStep = 8
     private static let countStep = 500
     private static let pause: Duration = .milliseconds(2)
     /// An upper bound on the time between sealing a value in a call and committing it.

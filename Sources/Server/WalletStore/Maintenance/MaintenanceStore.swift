@@ -59,7 +59,7 @@ package protocol MaintenanceStore: Sendable {
 
     /// Removes wallets that ended before `limit`, keeping only the data of their deletion codes.
     ///
-    /// Returns the number of removed wallets.
+    /// Returns the number of removed wallets. If it throws, some of them may have been removed.
     func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) async throws(StoreError) -> Int
 
     /// Permanently blocks the wallets that an audit log records as blocked.

@@ -88,7 +88,11 @@ extension SQLiteWalletStore: MaintenanceStore {
     }
 
     package func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) async throws(StoreError) -> Int {
-        try await self.queue.perform { try $0.purge(wallets, endedBefore: limit) }
+        var purged = 0
+        for some in wallets.pieces(of: StoreConnection.removedAtOnce) {
+            purged += try await self.queue.perform { try $0.purge(some, endedBefore: limit) }
+        }
+        return purged
     }
 
     package func blockPermanently(_ wallets: [WalletID]) async throws(StoreError) -> Int {

@@ -27,8 +27,8 @@ package final class SQLiteWalletStore: WalletStore {
 
     /// The maximum number of rows read by one step of a sweep, so that PIN checks do not wait long.
     private static let sweptAtOnce = 500
-    /// The maximum number of steps in one sweep, so that the caller can do other work in between.
-    private static let sweepSteps = 20
+    /// The number of due rows after which a sweep ends, so that the caller can do other work in between.
+    private static let sweptPerCall = 2_000
     /// The row that the next sweep continues after.
     private let sweptUntil = Mutex(Int64.min)
 
@@ -316,25 +316,30 @@ extension SQLiteWalletStore {
     ///
     /// Reads only a few rows, no matter how many the store has. Keys are assigned in order of registration, so the rows
     /// that are due come first. If the clock was set back, some of them may come after rows that are not due. Those are
-    /// found by a walk over all rows, which advances by one step per sweep.
+    /// found by a walk over all rows, which advances by one step per sweep, or by several if it removes wallets.
     package func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int {
-        var removed = 0
-        var start = Int64.min
-        for _ in 0..<Self.sweepSteps {
-            let from = start
-            let some = try await self.queue.perform {
-                try $0.sweepUnopened(since: limit, after: from, most: Self.sweptAtOnce)
+        var (removed, due) = (0, 0)
+        func step(after place: Int64) async throws(StoreError) -> StoreConnection.SweptMarks {
+            let swept = try await self.queue.perform {
+                try $0.sweepUnopened(since: limit, after: place, most: Self.sweptAtOnce)
             }
-            removed += some.removed
+            removed += swept.removed
+            due += swept.due
+            return swept
+        }
+        var start = Int64.min
+        while due < Self.sweptPerCall, !Task.isCancelled {
+            let some = try await step(after: start)
             guard some.due > 0, let next = some.next else { break }
             start = next
         }
-        let place = self.sweptUntil.withLock { $0 }
-        let unopened = try await self.queue.perform {
-            try $0.sweepUnopened(since: limit, after: place, most: Self.sweptAtOnce)
-        }
-        self.sweptUntil.withLock { $0 = unopened.next ?? .min }
-        return removed + unopened.removed
+        var isStopped = false
+        repeat {
+            let unopened = try await step(after: self.sweptUntil.withLock { $0 })
+            self.sweptUntil.withLock { $0 = unopened.next ?? .min }
+            isStopped = unopened.removed < StoreConnection.removedAtOnce
+        } while !isStopped && due < Self.sweptPerCall && !Task.isCancelled
+        return removed
     }
 }
 

@@ -66,6 +66,11 @@ extension StoreConnection {
             .run([key, registration.now.milliseconds])
     }
 
+    /// The maximum number of wallets removed by one step, so that PIN checks do not wait long.
+    ///
+    /// Removing one wallet changes rows in eight tables and their indexes.
+    static let removedAtOnce = 8
+
     func remove(_ keys: [WalletKey]) throws {
         for (table, column) in [
             ("wallets", "key"), ("attestations", "wallet"), ("unopened", "wallet"), ("attempts", "wallet"),

@@ -5,11 +5,13 @@ import Vocabulary
 extension StoreConnection {
     /// Removes registrations made before `limit` that have had no session, among the next `most` marks after `start`.
     ///
+    /// Stops after ``removedAtOnce`` wallets.
+    ///
     /// A wallet's first session does not remove its mark, because each removal would write a separate page. Here, the
     /// marks of one step are adjacent, and the wallet's row shows whether it has had a session. A wallet that ended
     /// before its first session is kept, so that its code is still recognized and its token counts as used.
     func sweepUnopened(since limit: Timestamp, after start: Int64, most: Int) throws -> SweptMarks {
-        let rows = try Row.fetchAll(
+        let rows = try Row.fetchCursor(
             self.db.makeStatement(
                 sql: "SELECT wallet, registered_at FROM unopened WHERE wallet > ? ORDER BY wallet LIMIT ?"
             ),
@@ -17,19 +19,28 @@ extension StoreConnection {
         )
         let state = try self.db.makeStatement(sql: "SELECT state FROM wallets WHERE key = ?")
         let clear = try self.db.makeStatement(sql: "DELETE FROM unopened WHERE wallet = ?")
-        var swept = SweptMarks(next: rows.count < most ? nil : try rows.last?.number(0))
-        var unopened: [WalletKey] = []
-        for row in rows where try row.number(1) < limit.milliseconds {
+        var swept = SweptMarks()
+        var count = 0
+        var (opened, unopened): ([Int64], [WalletKey]) = ([], [])
+        while unopened.count < Self.removedAtOnce {
+            guard let row = try rows.next() else {
+                if count < most { swept.next = nil }
+                break
+            }
             let key = try row.number(0)
+            swept.next = key
+            count += 1
+            guard try row.number(1) < limit.milliseconds else { continue }
             swept.due += 1
             // Keep a damaged row, so that any access to its wallet reports the damage.
             let found = try state.first([key]) { try? $0.walletState(0) } ?? nil
             if let found, !found.sessionOpened, found.revocation == nil {
                 unopened.append(WalletKey(number: key))
             } else {
-                try clear.run([key])
+                opened.append(key)
             }
         }
+        for key in opened { try clear.run([key]) }
         try self.remove(unopened)
         swept.removed = unopened.count
         return swept
