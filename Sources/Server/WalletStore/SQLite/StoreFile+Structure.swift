@@ -1,4 +1,5 @@
-internal import Dispatch
+internal import Foundation
+internal import Glibc
 internal import PreparedSQL
 
 extension StoreFile {
@@ -10,7 +11,15 @@ extension StoreFile {
     ///   locks on it (fcntl(2)).
     package static func findings(in path: String) async -> [String] {
         await withCheckedContinuation { waiter in
-            DispatchQueue.global(qos: .utility).async { waiter.resume(returning: StructureCheck.findings(in: path)) }
+            let thread = Thread {
+                // On Linux, 0 stands for the calling thread (setpriority(2)). The quality-of-service classes of
+                // Dispatch queues have no effect there. The lowest priority, 19, would be too low: the store's thread
+                // may wait for a lock of SQLite's allocator that this thread holds.
+                setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
+                waiter.resume(returning: StructureCheck.findings(in: path))
+            }
+            thread.name = "structure check"
+            thread.start()
         }
     }
 }
