@@ -29,7 +29,7 @@ import threading
 import time
 import urllib.request
 
-from bench import Bench, Outcome, Server, flip, temporary_folder
+from bench import Bench, Outcome, Server, flip, temporary_folder, wal_commits
 
 FAULTS = []
 IS_ROOT = os.geteuid() == 0
@@ -161,19 +161,6 @@ def attempts_deleted(bench, dice):
 
 
 # --- the write-ahead log after SIGKILL
-
-WAL_HEADER, WAL_FRAME = 32, 24 + 4096
-
-
-def wal_commits(path):
-    """Returns the offsets behind the commit frames of the log's live part: those with the salts of its header."""
-    content, ends = path.read_bytes(), []
-    for start in range(WAL_HEADER, len(content) - WAL_FRAME + 1, WAL_FRAME):
-        if content[start + 8 : start + 16] != content[16:24]:
-            break
-        if content[start + 4 : start + 8] != bytes(4):
-            ends.append(start + WAL_FRAME)
-    return ends
 
 
 @fault("one bit of the live log after SIGKILL", 20, ANY_BUT_SILENT)

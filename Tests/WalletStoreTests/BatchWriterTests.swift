@@ -154,6 +154,33 @@ struct BatchWriterTests {
         withExtendedLifetime(disk) {}
     }
 
+    @Test(
+        "the log is copied into the database at 200 pages under a light load and at 1,000 under a heavy one",
+        arguments: [(stepCount: 1, mostPages: 200), (stepCount: 4, mostPages: 200), (stepCount: 5, mostPages: 1000)]
+    )
+    func logCopied(stepCount: Int, mostPages: Int) async throws {
+        let counts = try await Self.withWallet { writer, _ in
+            var writer = writer
+            let log = LogPages(of: writer.connection.db)
+            writer.log = log
+            var counts: [Int] = []
+            for batch in 0..<1000 {
+                writer.run(
+                    (0..<stepCount).map { step in
+                        Answers().step("a") { try $0.deny(String(100_000 + batch * 8 + step)) }
+                    }
+                )
+                counts.append(log.count)
+            }
+            return counts
+        }
+        let longest = try #require(counts.max())
+        #expect(longest < mostPages && longest > mostPages - 50)
+        #expect(counts.count { $0 == 0 } > 1)
+        // After each copy the log starts over, which it does only if all its pages were copied.
+        #expect(zip(counts, counts.dropFirst()).allSatisfy { $0 != 0 || $1 < 50 })
+    }
+
     @Test("the reason of a refusal reaches the log: SQLite's code by name, the file, and not the wallet")
     func refusalReason() async throws {
         let reasons = Mutex<[String]>([])

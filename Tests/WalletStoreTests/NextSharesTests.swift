@@ -186,9 +186,9 @@ struct NextSharesTests {
         let store = try SQLiteWalletStore.open(folder: disk.path, key: .test, creating: true)
         let marker = TestWallet.bytes(16)
         let share = [[UInt8]](repeating: marker, count: 5).flatMap(\.self)
-        // Parallel, in few commits: each commit copies every page that it changes into the log.
+        // So few that their log is not yet copied into the database, and enough to need new pages there.
         let wallets = try await withThrowingTaskGroup(of: TestWallet.self) { group in
-            for _ in 0..<100 { group.addTask { try await TestWallet(in: store, unlockShare: share) } }
+            for _ in 0..<10 { group.addTask { try await TestWallet(in: store, unlockShare: share) } }
             return try await group.reduce(into: []) { $0.append($1) }
         }
         let next = NextShares(unlock: TestWallet.bytes(80))

@@ -4,6 +4,7 @@ internal import GRDB
 internal import HostSystem
 internal import Synchronization
 package import Metrics
+internal import PreparedSQL
 package import Statements
 package import Vocabulary
 
@@ -226,6 +227,7 @@ package final class SQLiteWalletStore: WalletStore {
                 receipts: signer,
                 committed: committed,
                 mark: mark,
+                log: LogPages(of: db),
                 onFatal: onFatal,
                 onRefusal: onRefusal
             )

@@ -13,7 +13,7 @@ internal import WalletStore
 extension Examination {
     /// With less free space than this, the server will soon be unable to write.
     private static let leastSpace = 100 << 20
-    /// SQLite truncates its write-ahead log every few megabytes.
+    /// The server copies the write-ahead log into the store every few megabytes and starts it over.
     ///
     /// A log of this size means that it could not.
     private static let longestLog = 256 << 20
@@ -71,7 +71,7 @@ extension Examination {
             self.add(.warning(.store, crash, cure: "start the server, which takes over the log, or make a backup"))
         } else if let length = store.logByteCount, length > Self.longestLog {
             let cure = "look for errors of the disk in the kernel's log, and restart the server"
-            self.add(.warning(.store, "\(text), which SQLite should have emptied", cure: cure))
+            self.add(.warning(.store, "\(text), which the server should have copied into the store", cure: cure))
         } else {
             self.add(.good(.store, text))
         }
