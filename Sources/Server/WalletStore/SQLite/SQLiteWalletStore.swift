@@ -335,12 +335,11 @@ extension SQLiteWalletStore {
             guard some.due > 0, let next = some.next else { break }
             start = next
         }
-        var isStopped = false
+        var unopened: StoreConnection.SweptMarks
         repeat {
-            let unopened = try await step(after: self.sweptUntil.withLock { $0 })
+            unopened = try await step(after: self.sweptUntil.withLock { $0 })
             self.sweptUntil.withLock { $0 = unopened.next ?? .min }
-            isStopped = unopened.removed < StoreConnection.removedAtOnce
-        } while !isStopped && due < Self.sweptPerCall && !Task.isCancelled
+        } while unopened.removed == StoreConnection.removedAtOnce && due < Self.sweptPerCall && !Task.isCancelled
         return removed
     }
 }

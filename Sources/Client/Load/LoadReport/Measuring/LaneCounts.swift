@@ -25,11 +25,11 @@ struct LaneCounts: Sendable {
     mutating func add(_ other: LaneCounts) {
         for (rank, counts) in other.operations.enumerated() {
             guard let counts, !counts.isEmpty else { continue }
-            guard self.operations[rank] != nil else {
+            if self.operations[rank] == nil {
                 self.operations[rank] = counts
-                continue
+            } else {
+                self.operations[rank]?.add(counts)
             }
-            self.operations[rank]?.add(counts)
         }
     }
 
