@@ -6,7 +6,7 @@ internal import TerminalApp
 internal import WalletFlows
 
 /// `wallet app`: runs the complete app in a terminal.
-struct AppCommand: AsyncParsableCommand {
+struct AppCommand: PhoneCommand {
     static let configuration = CommandConfiguration(
         commandName: "app",
         abstract: "Run the app in a terminal.",
@@ -33,6 +33,8 @@ struct AppCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: WalletOptions
+    @OptionGroup(title: DeviceOptions.title) var device: DeviceOptions
+    @OptionGroup(title: HookOptions.title) var hooks: HookOptions
 
     @Option(help: ArgumentHelp("A universal link that starts the app.", valueName: "url"))
     var link: String?
@@ -54,7 +56,7 @@ struct AppCommand: AsyncParsableCommand {
             throw WalletCommandFailure.usage("`wallet app` needs a terminal; a program can use `wallet drive`")
         }
         let events = WalletEventQueue()
-        let (phone, recorder) = try self.options.phone(
+        let (phone, recorder) = try self.phone(
             Phone.Behavior(asksPerson: true),
             recording: self.recording,
             report: events.report,

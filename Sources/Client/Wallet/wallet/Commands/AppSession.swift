@@ -3,6 +3,11 @@ internal import Phone
 internal import WalletCore
 internal import WalletFlows
 
+/// A command that runs the app until a last screen, and prints it.
+protocol OneShotCommand: PhoneCommand {
+    var output: WalletOutputOptions { get }
+}
+
 /// A single process of the app, from launch until a one-shot command reaches its last screen.
 struct AppSession {
     let phone: Phone
@@ -10,14 +15,13 @@ struct AppSession {
 
     /// Runs a command, prints its outcome, and exits with the corresponding exit code.
     static func run(
-        _ options: WalletOptions,
-        _ output: WalletOutputOptions,
+        _ command: some OneShotCommand,
         _ body: (AppSession) async throws -> WalletExitStatus
     ) async throws {
-        let printer = Printer(isJSON: output.json, showsSteps: output.trace)
+        let printer = Printer(isJSON: command.output.json, showsSteps: command.output.trace)
         let status: WalletExitStatus
         do {
-            let phone = try options.phone(Phone.Behavior(skipsSplash: true), observer: printer.print).phone
+            let phone = try command.phone(Phone.Behavior(skipsSplash: true), observer: printer.print).phone
             status = try await body(AppSession(phone: phone, printer: printer))
             await phone.endProcess()
         } catch {

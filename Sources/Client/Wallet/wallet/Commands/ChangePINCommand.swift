@@ -3,7 +3,7 @@ internal import Phone
 internal import WalletFlows
 
 /// `wallet change-pin`.
-struct ChangePINCommand: AsyncParsableCommand {
+struct ChangePINCommand: OneShotCommand {
     static let configuration = CommandConfiguration(
         commandName: "change-pin",
         abstract: "Replace the PIN.",
@@ -14,11 +14,13 @@ struct ChangePINCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: WalletOptions
+    @OptionGroup(title: DeviceOptions.title) var device: DeviceOptions
+    @OptionGroup(title: HookOptions.title) var hooks: HookOptions
     @OptionGroup var output: WalletOutputOptions
     @OptionGroup var pins: PINOptions
 
     func run() async throws {
-        try await AppSession.run(self.options, self.output) { app in
+        try await AppSession.run(self) { app in
             let pins = try self.pins.source()
             guard let old = try await ProtectedAction.open(.changePIN, app, pins) else {
                 return await app.status(reached: false)
@@ -36,18 +38,20 @@ struct ChangePINCommand: AsyncParsableCommand {
 }
 
 /// `wallet show-deletion-code`.
-struct ShowDeletionCodeCommand: AsyncParsableCommand {
+struct ShowDeletionCodeCommand: OneShotCommand {
     static let configuration = CommandConfiguration(
         commandName: "show-deletion-code",
         abstract: "Show the deletion code again."
     )
 
     @OptionGroup var options: WalletOptions
+    @OptionGroup(title: DeviceOptions.title) var device: DeviceOptions
+    @OptionGroup(title: HookOptions.title) var hooks: HookOptions
     @OptionGroup var output: WalletOutputOptions
     @OptionGroup var pins: PINOptions
 
     func run() async throws {
-        try await AppSession.run(self.options, self.output) { app in
+        try await AppSession.run(self) { app in
             let pins = try self.pins.source()
             let screen = try await ProtectedAction.open(.deletionCode, app, pins)
             return await app.status(reached: screen?.step == "UC9.12/1.2")

@@ -12,6 +12,8 @@ internal import Vocabulary
 ///
 /// Each option sets a key in the device profile, which also defines the accepted values.
 struct DeviceOptions: ParsableArguments {
+    static let title = "Simulated device"
+
     @Option(
         help: ArgumentHelp(
             "Replace the device profile with this file; a phone cannot change its platform.",

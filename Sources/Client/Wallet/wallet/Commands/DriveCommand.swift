@@ -4,7 +4,7 @@ internal import Scenarios
 internal import WalletCore
 
 /// `wallet drive`: lets another program control a phone.
-struct DriveCommand: AsyncParsableCommand {
+struct DriveCommand: PhoneCommand {
     static let configuration = CommandConfiguration(
         commandName: "drive",
         abstract: "Control the app from a program with JSON lines.",
@@ -32,6 +32,8 @@ struct DriveCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: WalletOptions
+    @OptionGroup(title: DeviceOptions.title) var device: DeviceOptions
+    @OptionGroup(title: HookOptions.title) var hooks: HookOptions
 
     @Flag(help: "Show the splash screen for one second, as a real launch does.")
     var splash = false
@@ -42,7 +44,7 @@ struct DriveCommand: AsyncParsableCommand {
         let printer = Printer(isJSON: true, showsSteps: false)
         do {
             let behavior = Phone.Behavior(skipsSplash: !self.splash, asksPerson: true)
-            let (phone, recorder) = try self.options.phone(
+            let (phone, recorder) = try self.phone(
                 behavior,
                 recording: self.recording,
                 observer: printer.print

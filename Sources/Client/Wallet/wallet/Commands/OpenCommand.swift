@@ -5,17 +5,19 @@ internal import Phone
 internal import WalletFlows
 
 /// `wallet open`: launches the app and shows the first screen.
-struct OpenCommand: AsyncParsableCommand {
+struct OpenCommand: OneShotCommand {
     static let configuration = CommandConfiguration(
         commandName: "open",
         abstract: "Launch the app and show its first screen."
     )
 
     @OptionGroup var options: WalletOptions
+    @OptionGroup(title: DeviceOptions.title) var device: DeviceOptions
+    @OptionGroup(title: HookOptions.title) var hooks: HookOptions
     @OptionGroup var output: WalletOutputOptions
 
     func run() async throws {
-        try await AppSession.run(self.options, self.output) { app in
+        try await AppSession.run(self) { app in
             _ = try await app.phone.launch()
             return await app.status(reached: true)
         }
@@ -23,7 +25,7 @@ struct OpenCommand: AsyncParsableCommand {
 }
 
 /// `wallet status`: launches the app and shows the wallet's state.
-struct StatusCommand: AsyncParsableCommand {
+struct StatusCommand: OneShotCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
         abstract: "Launch the app and show the state of this wallet.",
@@ -31,10 +33,12 @@ struct StatusCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: WalletOptions
+    @OptionGroup(title: DeviceOptions.title) var device: DeviceOptions
+    @OptionGroup(title: HookOptions.title) var hooks: HookOptions
     @OptionGroup var output: WalletOutputOptions
 
     func run() async throws {
-        try await AppSession.run(self.options, self.output) { app in
+        try await AppSession.run(self) { app in
             _ = try await app.phone.launch()
             let setup = await app.phone.setup
             let walletID = await app.phone.walletID?.description

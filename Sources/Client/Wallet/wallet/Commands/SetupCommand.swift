@@ -3,7 +3,7 @@ internal import Phone
 internal import WalletFlows
 
 /// `wallet setup`.
-struct SetupCommand: AsyncParsableCommand {
+struct SetupCommand: OneShotCommand {
     static let configuration = CommandConfiguration(
         commandName: "setup",
         abstract: "Choose a PIN, register this wallet, and show its deletion code.",
@@ -21,6 +21,8 @@ struct SetupCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: WalletOptions
+    @OptionGroup(title: DeviceOptions.title) var device: DeviceOptions
+    @OptionGroup(title: HookOptions.title) var hooks: HookOptions
     @OptionGroup var output: WalletOutputOptions
     @OptionGroup var pins: PINOptions
 
@@ -31,7 +33,7 @@ struct SetupCommand: AsyncParsableCommand {
     var enableBiometrics = false
 
     func run() async throws {
-        try await AppSession.run(self.options, self.output) { app in
+        try await AppSession.run(self) { app in
             let pins = try self.pins.source()
             var screen = try await app.phone.launch()
             switch screen.step {

@@ -3,7 +3,7 @@ internal import Phone
 internal import WalletFlows
 
 /// `wallet unlock`.
-struct UnlockCommand: AsyncParsableCommand {
+struct UnlockCommand: OneShotCommand {
     static let configuration = CommandConfiguration(
         commandName: "unlock",
         abstract: "Unlock the wallet with the PIN, or with biometrics if they are on.",
@@ -16,6 +16,8 @@ struct UnlockCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: WalletOptions
+    @OptionGroup(title: DeviceOptions.title) var device: DeviceOptions
+    @OptionGroup(title: HookOptions.title) var hooks: HookOptions
     @OptionGroup var output: WalletOutputOptions
     @OptionGroup var pins: PINOptions
 
@@ -23,7 +25,7 @@ struct UnlockCommand: AsyncParsableCommand {
     var codeWrittenDown = false
 
     func run() async throws {
-        try await AppSession.run(self.options, self.output) { app in
+        try await AppSession.run(self) { app in
             let pins = try self.pins.source()
             guard let screen = try await Unlocking.launchAndEnter(app, pins) else {
                 return await app.status(reached: false)

@@ -6,7 +6,17 @@ internal import Scenarios
 internal import WalletCore
 internal import WalletFlows
 
-/// The options for the wallet, the server and the phone, which every command accepts.
+/// A command that uses a phone.
+///
+/// Each command declares all groups of options itself. In a debug build, swift-argument-parser checks a group each time
+/// it reads the group that contains it, so a group in another one makes the start of a command several times slower.
+protocol PhoneCommand: AsyncParsableCommand {
+    var options: WalletOptions { get }
+    var device: DeviceOptions { get }
+    var hooks: HookOptions { get }
+}
+
+/// The options for the wallet and the server, which every command accepts.
 struct WalletOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -34,12 +44,6 @@ struct WalletOptions: ParsableArguments {
     )
     var language: LanguageName?
 
-    @OptionGroup(title: "Simulated device")
-    var device: DeviceOptions
-
-    @OptionGroup(title: "Programs that replace parts of the phone (docs/devices.md, Hooks)")
-    var hooks: HookOptions
-
     /// A language code.
     struct LanguageName: ExpressibleByArgument {
         let language: Wording.Language
@@ -51,7 +55,9 @@ struct WalletOptions: ParsableArguments {
 
         static var allValueStrings: [String] { Wording.Language.allCases.map(\.rawValue) }
     }
+}
 
+extension PhoneCommand {
     /// Opens the phone and applies the options to its device.
     func phone(
         _ behavior: Phone.Behavior,
@@ -59,9 +65,9 @@ struct WalletOptions: ParsableArguments {
         report: @escaping @Sendable (String) -> Void = { StandardStreams.writeError("wallet: \($0)\n") },
         observer: @escaping @Sendable (WalletEvent) -> Void
     ) throws -> (phone: Phone, recorder: ScenarioRecorder?) {
-        let home = try PhoneHome(self.home)
-        var settings = try WalletSettings(home: home, lab: self.lab)
-        if let language = self.language?.language { settings.wording.language = language }
+        let home = try PhoneHome(self.options.home)
+        var settings = try WalletSettings(home: home, lab: self.options.lab)
+        if let language = self.options.language?.language { settings.wording.language = language }
         let profile = try self.device.newProfile()
         let recorder = try recording?.recorder(self, settings, home)
         var behavior = behavior
@@ -102,12 +108,12 @@ struct RecordOptions: ParsableArguments {
     ///   before or a program replaces part of it. Also throws if the server is not a lab, since the PIN of a real
     ///   wallet must not be recorded.
     func recorder(
-        _ options: WalletOptions,
+        _ command: some PhoneCommand,
         _ settings: WalletSettings,
         _ home: PhoneHome
     ) throws -> ScenarioRecorder? {
         guard let record else { return nil }
-        guard let lab = options.lab.map(Environment.absolute), settings.clockFile != nil else {
+        guard let lab = command.options.lab.map(Environment.absolute), settings.clockFile != nil else {
             throw WalletCommandFailure.usage("--record works only with a lab: name it with --lab")
         }
         guard !DurableFile.exists(home.deviceFolder) else {
@@ -115,7 +121,7 @@ struct RecordOptions: ParsableArguments {
                 "--record needs a new phone, and \(home.path) has been used; choose another --home"
             )
         }
-        guard !options.hooks.isUsed else {
+        guard !command.hooks.isUsed else {
             throw WalletCommandFailure.usage("--record cannot be combined with hooks: a scenario does not run them")
         }
         let path = Environment.absolute(record)
@@ -128,6 +134,8 @@ struct RecordOptions: ParsableArguments {
 
 /// The programs that replace parts of the phone.
 struct HookOptions: ParsableArguments {
+    static let title = "Programs that replace parts of the phone (docs/devices.md, Hooks)"
+
     @Option(help: ArgumentHelp("Answer the prompts of the operating system.", valueName: "cmd"))
     var biometricHook: String?
 

@@ -4,7 +4,7 @@ internal import Phone
 internal import WalletFlows
 
 /// `wallet wipe`.
-struct WipeCommand: AsyncParsableCommand {
+struct WipeCommand: OneShotCommand {
     static let configuration = CommandConfiguration(
         commandName: "wipe",
         abstract: "Delete the wallet's data on this phone and at the server.",
@@ -17,13 +17,15 @@ struct WipeCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: WalletOptions
+    @OptionGroup(title: DeviceOptions.title) var device: DeviceOptions
+    @OptionGroup(title: HookOptions.title) var hooks: HookOptions
     @OptionGroup var output: WalletOutputOptions
 
     @Flag(help: "Do not ask for confirmation.")
     var yes = false
 
     func run() async throws {
-        try await AppSession.run(self.options, self.output) { app in
+        try await AppSession.run(self) { app in
             do throws(PhoneError) {
                 _ = try await app.phone.launch()
             } catch {
