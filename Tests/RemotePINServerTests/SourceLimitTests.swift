@@ -56,11 +56,26 @@ struct SourceLimitTests {
             let session = try await wallet.openSession()
             for _ in 0..<20 { _ = try await session.check(right) }
             let early = try session.instructCall(pin: right, counter: 30)
-            #expect(await session.connection.answer(.instruct(early)) == .refused(.outOfOrder))
+            #expect(await session.connection.answer(.instruct(early)) == limited)
             // The session's counter advances by one.
             #expect(try await session.check(right) == limited)
             server.clock.advance(by: .seconds(1))
             #expect(try await session.check(right) == wallet.unlockShare.asValid)
+        }
+    }
+
+    @Test("a flood of instructions without a session or out of order is limited like any other call")
+    func instructions() async throws {
+        try await InProcessServer.run(options(calls: 20)) { server in
+            let wallet = try await server.wallet()
+            let session = try await wallet.openSession()
+            let early = try session.instructCall(pin: right, counter: 30)
+            let flooder = try await server.endpoint.connect()
+            for connection in [flooder, session.connection] {
+                var answers: [VerdictSummary] = []
+                for _ in 0..<60 { answers.append(await connection.answer(.instruct(early))) }
+                #expect(answers.first != limited && answers.suffix(30).allSatisfy { $0 == limited })
+            }
         }
     }
 

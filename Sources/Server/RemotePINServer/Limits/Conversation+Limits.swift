@@ -13,9 +13,10 @@ extension Conversation {
         if case .revokeWithCode = call { return }
         if let limited = self.takeCall() {
             // A rate-limited instruction also uses up the expected counter. Otherwise, the client's next instruction
-            // would be out of order.
+            // would be out of order. An instruction that is not allowed now gets the same refusal as every other call:
+            // a refusal for its order would be followed by no pause.
             if case .instruct(let instruct) = call {
-                _ = try self.machine.receiveInstruct(counter: instruct.counter, at: self.calledAt)
+                _ = try? self.machine.receiveInstruct(counter: instruct.counter, at: self.calledAt)
             }
             throw limited
         }
