@@ -73,6 +73,21 @@ struct CommitQueueTests {
         #expect(one == 1)
     }
 
+    @Test("a step that only reads is answered before the batch, even if it arrives while the batch waits for others")
+    func lateRead() async {
+        let queue = CommitQueue(longestGathering: Self.forever)
+        queue.expected.begin()
+        let size = await Self.sizeOfNextBatch(of: queue, after: Self.forever, answersReads: true) {
+            await Self.enqueue(on: queue, until: 1)
+            while !queue.isGathering { await Task.yield() }
+            Task { try? await Self.read(queue) }
+            while queue.count < 2 { await Task.yield() }
+            queue.expected.end()
+            await Self.enqueue(on: queue, until: nil)
+        }
+        #expect(size == 2 && queue.count == 0)
+    }
+
     private static func read(_ queue: CommitQueue) async throws(StoreError) {
         try await queue.perform(reading: { _ in () }, otherwise: { _ in })
     }

@@ -1,4 +1,5 @@
 import Foundation
+import HostSystem
 import TestSupport
 import Testing
 import Vocabulary
@@ -60,6 +61,29 @@ struct DiskFullTests {
         }
         await store.close()
         return isAnswered
+    }
+
+    @Test(
+        "a copy ends while the disk is full and every batch with a write is refused",
+        .enabled(if: SmallDisk.isPermitted, "mounting a small file system needs root")
+    )
+    func endOfCopy() async throws {
+        let (disk, copies) = (try SmallDisk(), TemporaryFolder())
+        let store = try SQLiteWalletStore.open(folder: disk.path, key: .test, creating: true)
+        let target = copies.file("copy")
+        try DurableFile.makeEmpty(target)
+        try await store.beginCopy(to: target)
+        try disk.fill(leaving: 0)
+        // Registrations until the log needs more space, many at once, so that some share a batch with the end.
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<40 { group.addTask { _ = try? await TestWallet(in: store) } }
+            group.addTask { try? await store.endCopy() }
+        }
+        await #expect(throws: StoreError.unavailable) { _ = try await TestWallet(in: store) }
+        // The file that the copy held open is closed, and another copy can begin.
+        try await store.beginCopy(to: target)
+        try await store.endCopy()
+        await store.close()
     }
 
     @Test(

@@ -116,28 +116,24 @@ struct ReceiptBatchTests {
         let refusals = Mutex(0)
         let signer = self.signer
         // One batch, in which the third step fails after it was judged.
-        try await self.store.queue.perform { connection in
+        try await self.store.queue.betweenBatches { connection in
             let writer = BatchWriter(connection: connection, receipts: signer, onFatal: { fatalError("\($0)") })
-            connection.chores.append {
-                writer.run(
-                    attempts.enumerated().map { index, attempt in
-                        CommitQueue.PendingStep(
-                            run: { connection in
-                                let judged = try connection.certify(attempt)
-                                if index == 2 { throw StoreError.corrupt }
-                                return {
-                                    let receipt = judged.leaf.flatMap { $0.batch.receipt(at: $0.place) }
-                                    receipts.withLock { $0.append(receipt) }
-                                }
-                            },
-                            refuse: { _ in refusals.withLock { $0 += 1 } }
-                        )
-                    }
-                )
-            }
+            writer.run(
+                attempts.enumerated().map { index, attempt in
+                    CommitQueue.PendingStep(
+                        run: { connection in
+                            let judged = try connection.certify(attempt)
+                            if index == 2 { throw StoreError.corrupt }
+                            return {
+                                let receipt = judged.leaf.flatMap { $0.batch.receipt(at: $0.place) }
+                                receipts.withLock { $0.append(receipt) }
+                            }
+                        },
+                        refuse: { _ in refusals.withLock { $0 += 1 } }
+                    )
+                }
+            )
         }
-        // The chore follows the answer.
-        try await self.store.queue.perform { _ in }
         let found = try receipts.withLock(\.self).map { try #require($0) }
         #expect(found.count == 4 && refusals.withLock(\.self) == 1)
         #expect(Set(found.map(\.signed.root)).count == 1)

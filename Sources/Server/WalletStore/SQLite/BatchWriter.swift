@@ -108,7 +108,6 @@ struct BatchWriter {
         }
         self.answer(prepared, to: batch)
         if hasChanged, self.connection.owesTruncation, !prepared.contains(where: \.truncates) { _ = self.emptyLog() }
-        self.runChores()
         self.copyLog(after: batch.count)
         return nil
     }
@@ -197,14 +196,6 @@ struct BatchWriter {
             if case .step = self.failure(for: error) { self.onFatal(self.fatal(error)) }
             return false
         }
-    }
-
-    /// Runs deferred work outside the transaction, once the batch has been answered.
-    private func runChores() {
-        guard !self.connection.chores.isEmpty else { return }
-        let chores = self.connection.chores
-        self.connection.chores = []
-        for chore in chores { chore() }
     }
 
     private func rollBack() {

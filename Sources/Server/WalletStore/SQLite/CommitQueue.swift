@@ -4,9 +4,9 @@ internal import Synchronization
 /// The queue of steps for the next commit.
 ///
 /// Wakes the thread that runs them. A caller that finds the thread idle wakes it. Steps that arrive while a commit is
-/// being synced form the next batch, so batches grow with the load. Committing and syncing forty steps costs about as
-/// much as four (Benchmarks/experiments.md). A batch therefore also waits for steps that are expected soon
-/// (``ExpectedSteps``), but no longer than the previous batch took. A lone caller never waits for others.
+/// being synced form the next batch, so batches grow with the load. The sync costs the same for any number of steps. A
+/// batch therefore also waits for steps that are expected soon (``ExpectedSteps``), but no longer than the previous
+/// batch took. A lone caller never waits for others.
 ///
 /// Steps that only read wait no longer than the commit in progress, because the thread answers them between two
 /// transactions.
@@ -143,24 +143,14 @@ final class CommitQueue: Sendable {
         return try result.get()
     }
 
-    /// Runs work on the store's thread between two transactions, after the next batch has been answered.
+    /// Runs work on the store's thread between two transactions.
     ///
-    /// All callers wait for it, so it must not take more than a few hundred microseconds.
+    /// It is refused only if the queue is closed, and not if a batch fails. All callers wait for it, so it must not
+    /// take more than a few hundred microseconds.
     func betweenBatches<Answer: Sendable>(
         _ chore: @escaping @Sendable (StoreConnection) -> Answer
     ) async throws(StoreError) -> Answer {
-        let result = await withCheckedContinuation { (waiter: CheckedContinuation<Result<Answer, StoreError>, Never>) in
-            self.enqueue(
-                PendingStep(
-                    run: { connection in
-                        connection.chores.append { waiter.resume(returning: .success(chore(connection))) }
-                        return {}
-                    },
-                    refuse: { waiter.resume(returning: .failure($0)) }
-                )
-            )
-        }
-        return try result.get()
+        try await self.perform(reading: { chore($0) }, otherwise: { _ in throw StoreError.unavailable })
     }
 
     private func enqueue(_ step: PendingStep) {
@@ -194,14 +184,18 @@ final class CommitQueue: Sendable {
                 state.isIdle = state.isEmpty && !state.isClosed
                 return (state.reads, state.waiting.isEmpty, state.isClosed)
             }
-            let writes = reads.filter { !read($0) }
-            if !writes.isEmpty { self.state.withLock { state in writes.forEach { state.add($0) } } }
-            guard isEmpty, writes.isEmpty else { break }
+            let mustWrite = self.answer(reads, read)
+            guard isEmpty, !mustWrite else { break }
             if !reads.isEmpty { continue }
             if isClosed { return nil }
             self.wake.wait()
         }
         self.gather(atMost: min(previous, self.longestGathering))
+        let late = self.state.withLock { state in
+            defer { state.reads = [] }
+            return state.reads
+        }
+        _ = self.answer(late, read)
         let (batch, since) = self.state.withLock { state in
             let since = state.since
             let batch = state.takeBatch()
@@ -210,6 +204,15 @@ final class CommitQueue: Sendable {
         }
         self.meters.wait.record(.now - since)
         return batch
+    }
+
+    /// Answers steps that write nothing, and adds the others to the batch.
+    ///
+    /// Returns whether there were others.
+    private func answer(_ reads: [PendingStep], _ read: (PendingStep) -> Bool) -> Bool {
+        let writes = reads.filter { !read($0) }
+        if !writes.isEmpty { self.state.withLock { state in writes.forEach { state.add($0) } } }
+        return !writes.isEmpty
     }
 
     /// Waits until no more steps are expected or the time is up.

@@ -36,8 +36,6 @@ final class StoreConnection {
     /// The verdicts in this transaction, or nil if the store issues no receipts.
     private(set) var receipts: ReceiptBatch?
     private let issuesReceipts: Bool
-    /// Work for this thread to do after the transaction's steps have been answered.
-    var chores: [() -> Void] = []
     /// The generation of the last commit.
     ///
     /// If the current transaction changes the store, it gets the next one.
@@ -76,7 +74,6 @@ final class StoreConnection {
 
     func begin() throws {
         self.receipts = self.issuesReceipts ? ReceiptBatch() : nil
-        if !self.chores.isEmpty { self.chores = [] }
         self.changesBefore = self.db.totalChangesCount
         try self.statements.begin.run()
     }
