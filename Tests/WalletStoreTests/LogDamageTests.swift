@@ -200,6 +200,19 @@ struct LogDamageTests {
         #expect(self.damage == nil)
     }
 
+    @Test("a header without a page size that SQLite uses is reported, with a log and without one")
+    func pageSize() async throws {
+        let image = try await self.image(commits: 2)
+        for (offset, value) in [(17, 1), (17, 0xFF), (16, 0), (16, 0x11), (16, 0x80 | 0x10)] as [(Int, UInt8)] {
+            var damaged = image
+            damaged.store[offset] = value
+            try damaged.write(to: self.folder)
+            #expect(throws: StoreOpenError.notAStore) { try StoreCheck.look(self.path) }
+            try DurableFile.remove(self.path + "-wal")
+            #expect(throws: StoreOpenError.notAStore) { try StoreCheck.look(self.path) }
+        }
+    }
+
     @Test("the number of the last commit is read from its page without SQLite, whatever its length")
     func generation() throws {
         for number: Int64 in [0, 1, 2, 127, 128, 32_767, 32_768, 8_388_608, 1 << 31, 1 << 40, 1 << 47, Int64.max] {

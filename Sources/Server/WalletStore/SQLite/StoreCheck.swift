@@ -26,29 +26,33 @@ struct StoreCheck {
         try mapError(StoreMark.create(of: path), to: StoreOpenError.init)
     }
 
-    /// Rejects a store that lacks commits, without changing anything.
+    /// Rejects a store that lacks commits or has a damaged header, without changing anything.
     @discardableResult
     static func look(_ path: String) throws(StoreOpenError) -> StoreCheck {
-        let check = try mapError(StoreCheck(path), to: StoreOpenError.init)
+        guard let check = try mapError(StoreCheck(path), to: StoreOpenError.init) else { throw .notAStore }
         if let damage = check.damage { throw .damaged(damage) }
         return check
     }
 
-    private init(_ path: String) throws(FileError) {
+    /// Reads the store's files.
+    ///
+    /// Returns nil if the page size is damaged.
+    private init?(_ path: String) throws(FileError) {
         let (store, logPath) = (try AppendFile(reading: path), path + "-wal")
         let head = StoreFile.Head(try store.read(at: 0, atMost: StoreFile.Head.byteCount))
+        guard let pageSize = head.pageSize else { return nil }
         self.version = head.version
         self.mark = try StoreMark.read(of: path)
         let page = self.mark?.page ?? 0
         let hasLog = DurableFile.exists(logPath)
         self.logByteCount = hasLog ? try AppendFile(reading: logPath).byteCount() : nil
-        self.log = try StoreLog(reading: logPath, pageSize: head.pageSize, wanted: page)
+        self.log = try StoreLog(reading: logPath, pageSize: pageSize, wanted: page)
         if page == 0 {
             self.page = nil
         } else if let latest = self.log.page {
             self.page = latest
         } else {
-            self.page = try store.read(at: (Int(page) - 1) * head.pageSize, atMost: head.pageSize)
+            self.page = try store.read(at: (Int(page) - 1) * pageSize, atMost: pageSize)
         }
     }
 

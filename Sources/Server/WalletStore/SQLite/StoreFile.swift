@@ -31,16 +31,21 @@ package enum StoreFile {
     /// All are 0 if the file is empty.
     struct Head {
         static let byteCount = StoreFile.headByteCount
-        let pageSize: Int
+        /// The size of a page in bytes, or nil if the header contains none that SQLite uses.
+        let pageSize: Int?
         let version: Int
 
         init(_ bytes: [UInt8]) {
-            let isWhole = bytes.count == Self.byteCount
+            guard bytes.count == Self.byteCount else {
+                (self.pageSize, self.version) = (0, 0)
+                return
+            }
             let offset = StoreFile.pageSizeOffset
-            let size = isWhole ? Int(bytes[offset]) << 8 | Int(bytes[offset + 1]) : 0
+            let size = Int(bytes[offset]) << 8 | Int(bytes[offset + 1])
             // 65,536 does not fit into two bytes, so the header contains 1 instead.
-            self.pageSize = size == 1 ? 65_536 : size
-            self.version = isWhole ? Int(StoreFile.number(at: StoreFile.versionOffset, in: bytes)) : 0
+            let isValid = size == 1 || size >= 512 && size.nonzeroBitCount == 1
+            self.pageSize = isValid ? (size == 1 ? 65_536 : size) : nil
+            self.version = Int(StoreFile.number(at: StoreFile.versionOffset, in: bytes))
         }
     }
 
