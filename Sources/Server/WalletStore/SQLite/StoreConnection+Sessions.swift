@@ -17,11 +17,12 @@ extension StoreConnection {
 
     func beginSession(_ session: NewSession) throws -> SessionOutcome {
         let (begun, isBehind) = try self.findSession(session)
-        if let row = begun.newRow { try self.keep(row) }
         if let attempts = begun.newAttempts {
             try self.keep(attempts, of: session.walletID)
             if isBehind { try self.nameEpoch(of: session.walletID) }
         }
+        // The new row comes last: it makes ``KnownWallets`` forget the old one, which the attempts were kept with.
+        if let row = begun.newRow { try self.keep(row) }
         return begun.outcome
     }
 
