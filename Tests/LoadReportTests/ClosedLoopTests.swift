@@ -79,6 +79,19 @@ struct ClosedLoopTests {
         #expect(Self.run(server: 0.1, tool: 0.2, pause: 20).text(as: .text).contains("paused between operations"))
     }
 
+    @Test("the CPU time after the end of the plan does not count as cores that were busy during it")
+    func tailIsNoWork() {
+        var run = Self.run(server: 0.1, tool: 0.2)
+        var tail = run.intervals[1]
+        (tail.start, tail.end, tail.isTail) = (tail.end, tail.end + .seconds(10), true)
+        (tail.gauges.serverCPUSeconds, tail.gauges.toolCPUSeconds) = (40, 5)
+        run.intervals.append(tail)
+        let text = run.text(as: .text)
+        #expect(text.contains("0.10 cores busy") && text.contains("0.20 cores busy"))
+        #expect(text.contains("limited by waiting"))
+        #expect(run.totals.serverCPUSeconds == 40.2)
+    }
+
     @Test(
         "a run with work, with a rate or with unknown CPU times has no such note",
         arguments: [(0.6, 0.2, nil), (0.1, 0.6, nil), (0.1, 0.2, 800), (nil, 0.2, nil)] as [(Double?, Double, Double?)]

@@ -22,6 +22,32 @@ struct DamagedNumbersTests {
         #expect(throws: RunResultError.malformed(field: "intervals")) { try RunResult(json: Array(damaged.utf8)) }
     }
 
+    @Test("an interval without length has no busy cores, and its run has a page")
+    func noLength() throws {
+        var run = SampleRun.plain
+        let last = run.intervals.count - 1
+        run.intervals[last].start = run.intervals[last].end
+        run.intervals[last - 1].end = run.intervals[last].end
+        try #require(run.intervals[last].gauges.serverCPUSeconds != nil)
+        #expect(run.text(as: .html).contains("Busy cores over time"))
+    }
+
+    @Test("more descriptions of violations than a run keeps, and a table without text, are written")
+    func odd() throws {
+        let text = SampleRun.violated(by: "a right PIN was called wrong").jsonText
+        let many = (0..<30).map { "\"example \($0)\"" }.joined(separator: ",")
+        let damaged = text.replacing("\"examples\":[\"a right PIN was called wrong\"]", with: "\"examples\":[\(many)]")
+        try #require(damaged != text)
+        let run = try RunResult(json: Array(damaged.utf8))
+        var violations = try #require(run.intervals.first { $0.violations.count > 0 }).violations
+        violations.add(violations)
+        #expect(violations.examples.count == 30)
+        #expect(run.text(as: .text).contains("example 0"))
+        var bare = SampleRun.plain
+        bare.sections.append(ReportSection(title: "Bare", columns: [], rows: [[.text("")]]))
+        #expect(bare.text(as: .text).contains("Bare"))
+    }
+
     @Test("a rate above the range of integers is written as the largest one")
     func hugeRate() {
         #expect(NumberText.rate(1e30) == "9,223,372,036,854,775,807/s")

@@ -73,6 +73,31 @@ struct MergeTests {
         #expect(merged.totals.duration == longer.totals.duration)
     }
 
+    @Test("a part that ended early shortens neither the time nor the page of the whole")
+    func endedEarly() throws {
+        var short = Self.part(1, seed: 1)
+        short.intervals.removeLast(10)
+        let last = short.intervals.count - 1
+        short.intervals[last].end = short.intervals[last].start + .milliseconds(300)
+        var tail = short.intervals[last]
+        (tail.start, tail.end, tail.isTail) = (tail.end, tail.end + .milliseconds(200), true)
+        short.intervals.append(tail)
+        let whole = Self.part(2, seed: 2)
+        let merged = try RunResult.merged([short, whole])
+        #expect(merged.totals.duration == whole.totals.duration)
+        let end = try #require(merged.intervals.last)
+        #expect(end.isTail && end.end - end.start == .milliseconds(200))
+        #expect(merged.text(as: .html).contains("Busy cores over time"))
+        #expect(try RunResult(json: Array(merged.jsonText.utf8)) == merged)
+    }
+
+    @Test("parts whose times are as far apart as numbers can be are rejected")
+    func farApart() {
+        var (early, late) = (Self.part(1, seed: 1), Self.part(2, seed: 2))
+        (early.setting.startMilliseconds, late.setting.startMilliseconds) = (.min, .max)
+        #expect(throws: MergeError.apart(milliseconds: .max)) { try RunResult.merged([early, late]) }
+    }
+
     @Test("results that are not parts of one load are rejected")
     func rejected() throws {
         let part = Self.part(1, seed: 1)

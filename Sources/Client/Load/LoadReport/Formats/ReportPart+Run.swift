@@ -131,7 +131,7 @@ extension Totals {
     var serverText: String? {
         let parts = [
             self.serverCPUMicrosecondsPerOperation.map { "\(NumberText.time(microseconds: $0)) per operation" },
-            self.verificationText, self.coresText(self.serverCPUSeconds),
+            self.verificationText, Self.coresText(self.serverCores),
             self.serverPeakResidentBytes.map { "at most \(NumberText.bytes(Double($0))) of memory" },
         ].compactMap(\.self)
         return parts.isEmpty ? nil : parts.joined(separator: ", ")
@@ -139,14 +139,13 @@ extension Totals {
 
     /// The CPU time used by pin-load, or nil if unknown.
     var toolText: String? {
-        guard let seconds = self.toolCPUSeconds, self.count > 0, let cores = self.coresText(seconds) else { return nil }
+        guard let seconds = self.toolCPUSeconds, self.count > 0, let cores = Self.coresText(self.toolCores) else {
+            return nil
+        }
         return "\(NumberText.time(microseconds: seconds * 1_000_000 / Double(self.count))) per operation, \(cores)"
     }
 
-    private func coresText(_ seconds: Double?) -> String? {
-        guard let seconds, self.duration > .zero else { return nil }
-        return "\(NumberText.fixed(seconds / self.duration.inSeconds, 2)) cores busy"
-    }
+    private static func coresText(_ cores: Double?) -> String? { cores.map { "\(NumberText.fixed($0, 2)) cores busy" } }
 
     private var verificationText: String? {
         guard let cost = self.verificationMicroseconds, let share = self.verificationShare else { return nil }

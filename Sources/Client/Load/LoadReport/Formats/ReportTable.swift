@@ -54,7 +54,7 @@ struct ReportTable {
                 return column == 0 || self.isLeft ? field + padding : padding + field
             }
             let line = fields.joined(separator: "  ")
-            return String(line[...(line.lastIndex { $0 != " " } ?? line.startIndex)])
+            return line.lastIndex { $0 != " " }.map { String(line[...$0]) } ?? ""
         }
     }
 }

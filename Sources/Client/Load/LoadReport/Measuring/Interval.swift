@@ -122,7 +122,7 @@ package struct Violations: Sendable, Equatable, Codable {
     /// Adds the violations of `other`.
     package mutating func add(_ other: Violations) {
         self.count += other.count
-        self.examples += other.examples.prefix(Self.exampleLimit - self.examples.count)
+        self.examples += other.examples.prefix(max(Self.exampleLimit - self.examples.count, 0))
     }
 }
 

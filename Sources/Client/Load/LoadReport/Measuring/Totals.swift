@@ -19,6 +19,9 @@ package struct Totals: Sendable, Equatable {
     package private(set) var peakConnections = 0
     /// The number of verdicts within ``duration``.
     private var answeredInTime: [Operation: Int] = [:]
+    /// The CPU times within ``duration`` in seconds, or nil if unknown.
+    private var serverCPUInTime: Double?
+    private var toolCPUInTime: Double?
     /// The number of operations in the intervals whose server CPU time is known.
     private var operationsWithServerCPU = 0
     private var verificationSum = 0.0
@@ -55,6 +58,7 @@ package struct Totals: Sendable, Equatable {
         self.peakConnections = max(self.peakConnections, interval.gauges.connections)
         if let seconds = interval.gauges.serverCPUSeconds {
             self.serverCPUSeconds = (self.serverCPUSeconds ?? 0) + seconds
+            if !interval.isTail { self.serverCPUInTime = (self.serverCPUInTime ?? 0) + seconds }
             self.operationsWithServerCPU += interval.operations.values.reduce(0) { $0 + $1.count }
         }
         if let bytes = interval.gauges.serverResidentBytes {
@@ -62,6 +66,7 @@ package struct Totals: Sendable, Equatable {
         }
         if let seconds = interval.gauges.toolCPUSeconds {
             self.toolCPUSeconds = (self.toolCPUSeconds ?? 0) + seconds
+            if !interval.isTail { self.toolCPUInTime = (self.toolCPUInTime ?? 0) + seconds }
         }
         if let microseconds = interval.gauges.verificationMicroseconds {
             self.verificationSum += microseconds
@@ -97,6 +102,21 @@ package struct Totals: Sendable, Equatable {
         self.duration > .zero ? Double(count) / self.duration.inSeconds : nil
     }
 
+    /// The mean number of cores that the server used, or nil if unknown.
+    ///
+    /// Like ``rate``, it leaves out the time after the end of the plan.
+    package var serverCores: Double? { self.cores(self.serverCPUInTime) }
+
+    /// The mean number of cores that pin-load used, or nil if unknown.
+    ///
+    /// Like ``rate``, it leaves out the time after the end of the plan.
+    package var toolCores: Double? { self.cores(self.toolCPUInTime) }
+
+    private func cores(_ seconds: Double?) -> Double? {
+        guard let seconds, self.duration > .zero else { return nil }
+        return seconds / self.duration.inSeconds
+    }
+
     /// The server's CPU time per operation in µs, or nil if unknown.
     package var serverCPUMicrosecondsPerOperation: Double? {
         guard let seconds = self.serverCPUSeconds, self.operationsWithServerCPU > 0 else { return nil }
@@ -121,11 +141,10 @@ package struct Totals: Sendable, Equatable {
 
     /// A note if pin-load was busy while the server was not, in which case pin-load limited the rate.
     package var toolLimitNote: String? {
-        let seconds = self.duration.inSeconds
-        guard let tool = self.toolCPUSeconds, let server = self.serverCPUSeconds, seconds > 0,
-            tool > 0.75 * seconds, server < tool / 4
-        else { return nil }
-        func share(_ time: Double) -> String { "\(Int((time / seconds * 100).rounded()))%" }
+        guard let tool = self.toolCores, let server = self.serverCores, tool > 0.75, server < tool / 4 else {
+            return nil
+        }
+        func share(_ cores: Double) -> String { "\(Int((cores * 100).rounded()))%" }
         return "pin-load used \(share(tool)) of a core and the server \(share(server)): the tool limited rate and "
             + "times. Concurrent right and wrong guesses for one wallet are expensive to check; use fewer connections"
     }

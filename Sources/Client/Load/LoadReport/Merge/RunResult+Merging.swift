@@ -36,7 +36,8 @@ extension RunResult {
         guard let first = parts.first, parts.count > 1 else { throw .tooFew }
         try Self.checkPlans(parts)
         let starts = parts.map(\.setting.startMilliseconds)
-        let apart = (starts.max() ?? 0) - (starts.min() ?? 0)
+        let (apart, overflow) = (starts.max() ?? 0).subtractingReportingOverflow(starts.min() ?? 0)
+        guard !overflow else { throw .apart(milliseconds: .max) }
         guard apart <= Self.startTolerance else { throw .apart(milliseconds: apart) }
         var setting = first.setting
         setting.plan.removeAll { $0.name == Self.partName }
@@ -95,9 +96,12 @@ extension RunResult {
                 let members = lists.filter { $0.count > place }.map { $0[place] }
                 var interval = members[0]
                 for member in members.dropFirst() { interval.join(member) }
-                // The clocks of the parts differ by less than an interval, so keep the first part's times.
+                // The clocks of the parts differ by less than an interval. A part that ended early has a short last
+                // interval, whose time would be too short for the measurements of the others.
                 interval.start = max(interval.start, joined.last?.end ?? .zero)
-                interval.end = max(interval.end, interval.start)
+                let end = members.map(\.end).max() ?? interval.end
+                let longest = members.map { $0.end - $0.start }.max() ?? .zero
+                interval.end = end > interval.start ? end : interval.start + longest
                 joined.append(interval)
             }
         }
@@ -106,7 +110,7 @@ extension RunResult {
 }
 
 extension Interval {
-    /// Adds the measurements of another run's interval, keeping the times of this one.
+    /// Adds the measurements of another run's interval, but not its times.
     fileprivate mutating func join(_ other: Interval) {
         for (operation, figures) in other.operations {
             self.operations[operation, default: OperationFigures()].add(figures)

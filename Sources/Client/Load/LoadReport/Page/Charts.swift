@@ -122,8 +122,8 @@ struct Charts {
     }
 
     private var cores: Chart? {
-        let server = self.timeline.line { point in point.totals.serverCPUSeconds.map { $0 / point.seconds } }
-        let tool = self.timeline.line { point in point.totals.toolCPUSeconds.map { $0 / point.seconds } }
+        let server = self.timeline.line(\.totals.serverCores)
+        let tool = self.timeline.line(\.totals.toolCores)
         guard Self.hasValues(server) else { return nil }
         let all = self.result.totals
         var chart = self.overTime(

@@ -52,8 +52,8 @@ extension RunResult {
     private var waiting: String? {
         let (totals, seconds) = (self.totals, self.totals.duration.inSeconds)
         guard !self.hasDueTimes, seconds > 0, totals.answered > 0,
-            let server = totals.serverCPUSeconds.map({ $0 / seconds }), server < Self.idleShare,
-            let tool = totals.toolCPUSeconds.map({ $0 / seconds }), tool < Self.idleShare
+            let server = totals.serverCores, server < Self.idleShare,
+            let tool = totals.toolCores, tool < Self.idleShare
         else { return nil }
         let all = totals.figures().serviceTime
         // Little's law: the number of calls in flight is their rate times their duration.

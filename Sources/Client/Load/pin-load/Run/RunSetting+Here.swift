@@ -55,10 +55,9 @@ extension MeasuredRun {
 
     /// Returns a note if pin-load and the server together nearly saturated the machine's CPUs.
     private static func shortage(of cores: Int, in totals: Totals) -> String? {
-        let seconds = totals.duration / .seconds(1)
-        guard let tool = totals.toolCPUSeconds, let server = totals.serverCPUSeconds, seconds > 0,
-            tool + server > 0.9 * seconds * Double(cores)
-        else { return nil }
+        guard let tool = totals.toolCores, let server = totals.serverCores, tool + server > 0.9 * Double(cores) else {
+            return nil
+        }
         let share = Int((tool / (tool + server) * 100).rounded())
         return "pin-load (\(share)%) and the server used nearly all of the machine's \(cores) cores: times include "
             + "waiting for a processor"
