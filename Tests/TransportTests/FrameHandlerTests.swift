@@ -97,6 +97,20 @@ final class FrameHandlerTests {
         #expect(self.receiver.calls.withLock { $0.frames.count } == 10)
     }
 
+    @Test("a frame that begins together with the end of another one has the whole time")
+    func overlapping() throws {
+        try self.channel.writeInbound(ByteBuffer(bytes: [0, 0, 0, 1]))
+        for _ in 0..<10 {
+            self.advance(9)
+            try self.channel.writeInbound(ByteBuffer(bytes: [7, 0, 0, 0, 1]))
+            self.handler.send([8])
+        }
+        #expect(self.channel.isActive)
+        self.advance(10)
+        #expect(!self.channel.isActive)
+        #expect(self.receiver.calls.withLock { $0.frames.count } == 10)
+    }
+
     @Test("a frame may arrive in 256 pieces, but not in more")
     func pieces() throws {
         let byte = ByteBuffer(bytes: [0])

@@ -163,6 +163,8 @@ final class FrameHandler: ChannelInboundHandler, NIOScheduledCallbackHandler {
         do throws(FrameViolation) {
             while self.state == .open, let frame = try self.inbound.next() {
                 self.idle.frameReceived()
+                // The next frame gets the whole time.
+                self.stopWatchingFrame()
                 // Consume the frame, so that the receiver holds the only copy and can wipe it.
                 let hasRoom = self.receiver?.receiveFrame(consume frame) ?? false
                 self.inbound.delivered(hasRoom: hasRoom)
@@ -325,13 +327,14 @@ final class FrameHandler: ChannelInboundHandler, NIOScheduledCallbackHandler {
 
     /// Keeps a timer running while we are waiting for the rest of a frame.
     private func watchFrame(context: ChannelHandlerContext) {
-        guard self.state == .open, self.inbound.awaitsRestOfFrame else {
-            self.timers.frame?.cancel()
-            self.timers.frame = nil
-            return
-        }
+        guard self.state == .open, self.inbound.awaitsRestOfFrame else { return self.stopWatchingFrame() }
         guard self.timers.frame == nil else { return }
         self.timers.frame = self.timer(self.frameLimit, context: context) { $0.close() }
+    }
+
+    private func stopWatchingFrame() {
+        self.timers.frame?.cancel()
+        self.timers.frame = nil
     }
 
     private func timer(

@@ -184,6 +184,8 @@ final class TLSHandler: ChannelDuplexHandler {
                 self.plaintext.keep(buffer)
                 switch reading {
                 case .bytes:
+                    // The next record gets the whole time.
+                    self.stopWatchingRecord()
                     context.fireChannelRead(self.wrapInboundOut(consume buffer))
                     self.plaintext.wipe()
                     // Usually there are no more bytes, and checking for them is cheaper than trying to read.
@@ -211,16 +213,17 @@ final class TLSHandler: ChannelDuplexHandler {
     /// Keeps a timer running while a record is incomplete, so that a peer cannot just send a single byte every now and
     /// then.
     private func watchRecord(context: ChannelHandlerContext) {
-        guard self.connection.isMidRecord else {
-            self.recordTimer?.cancel()
-            self.recordTimer = nil
-            return
-        }
+        guard self.connection.isMidRecord else { return self.stopWatchingRecord() }
         guard self.recordTimer == nil else { return }
         self.recordTimer = context.eventLoop.assumeIsolated().scheduleTask(in: self.recordLimit) {
             self.recordTimer = nil
             if self.isReading { self.fail(.timedOut, context: context) } else { self.watchRecord(context: context) }
         }
+    }
+
+    private func stopWatchingRecord() {
+        self.recordTimer?.cancel()
+        self.recordTimer = nil
     }
 
     // MARK: - Outbound
