@@ -198,7 +198,7 @@ bench-servers: packages-cluster bench-programs ## measure servers on a PostgreSQ
 BUILDS :=
 
 .PHONY: bench-builds
-bench-builds: packages-test packages-deb ## measure clean builds in new clones (25 minutes); BUILDS="demo build test deb" selects some
+bench-builds: packages-test packages-deb ## measure clean builds in new clones (35 minutes); BUILDS="demo build test deb" selects some
 	Benchmarks/builds.py $(BUILDS)
 
 SECONDS := 180

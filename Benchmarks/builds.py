@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures how long clean builds take, each in a new clone without build products.
 
-    Benchmarks/builds.py                 measures all; takes about 25 minutes on two cores
+    Benchmarks/builds.py                 measures all; takes about 35 minutes on two cores
     Benchmarks/builds.py demo test       measures only these
     Benchmarks/builds.py --dry-run       shows the commands
 

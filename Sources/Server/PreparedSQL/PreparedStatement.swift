@@ -4,8 +4,8 @@ internal import GRDBSQLite
 /// A SQLite statement that is compiled once and run many times.
 ///
 /// It is meant for the few statements that run in every session and every PIN check. For these, GRDB's overhead
-/// (observers, column names, rows) is several times the cost of SQLite itself (Benchmarks/experiments.md). GRDB still
-/// opens, configures and closes the connection, and runs all other statements.
+/// (observers, column names, rows) costs more than SQLite itself. GRDB still opens, configures and closes the
+/// connection, and runs all other statements.
 ///
 /// Safety invariants: The statement keeps its database alive. It is used only on the database's thread, which is why it
 /// is not `Sendable`. Bound values are stored in memory that the statement owns and only changes while it is not

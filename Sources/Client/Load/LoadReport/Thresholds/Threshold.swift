@@ -69,7 +69,7 @@ package struct ThresholdResult: Sendable, Equatable, Codable {
         case failed
         /// The run has no measurement for the threshold.
         ///
-        /// This counts as not met, so that a run without operations cannot pass.
+        /// This counts as not met.
         case unmeasured
     }
 
