@@ -170,6 +170,19 @@ struct BiometricForgeryTests {
         #expect(phone.disk.contents[.state] == before)
     }
 
+    @Test("a version that was blocked while the app was open gets no share, which is no permanent block")
+    func blockedVersion() async throws {
+        let phone = FakePhone()
+        _ = try await EngineUnderTest.setUp(phone, .safe)
+        let app = try phone.process()
+        _ = await app.perform(.askUpdatePolicy)
+        phone.server.withState { $0.verdict = .block(updateAvailable: true) }
+        #expect(await app.unlock() == .failed)
+        #expect(app.isLocked)
+        phone.server.withState { $0.verdict = .ok }
+        #expect(await app.unlock() == .done)
+    }
+
     @Test("a biometric unlock requires the server")
     func unreachable() async throws {
         let phone = FakePhone()

@@ -67,14 +67,17 @@ extension FakeServer {
             }
             if let revocation = record.revocation { return .openSession(.revoked(revocation)) }
             state.records[request.walletID]?.hadSession = true
+            var isWithheld = record.isBlockedPermanently
+            if case .block = state.verdict { isWithheld = true }
             return .openSession(
                 .active(
                     ActiveWallet(
                         pinKeyID: record.pinKeyID,
-                        pinState: .open(attemptsLeft: 4, finalRound: false),
+                        pinState: record.isBlockedPermanently
+                            ? .blockedPermanently : .open(attemptsLeft: 4, finalRound: false),
                         features: Features(deletionCode: true, safeBiometricUnlock: state.wantsSafeMode),
-                        presenceShare: record.isBlockedPermanently ? nil : record.presenceShare,
-                        nextPresenceShare: record.isBlockedPermanently ? nil : record.nextPresenceShare,
+                        presenceShare: isWithheld ? nil : record.presenceShare,
+                        nextPresenceShare: isWithheld ? nil : record.nextPresenceShare,
                         receiptKeys: state.receiptLinks
                     )
                 )

@@ -170,6 +170,24 @@ struct BiometricUnlockTests {
         #expect(app.trace.contains("UC1.2/2.4c"))
     }
 
+    @Test("a version that was blocked while the app was open shows its own screen after the prompt and after a PIN")
+    func blockedVersion() {
+        let blocked = RememberedUpdate(
+            verdict: .block(updateAvailable: true),
+            receivedAt: Timestamp(milliseconds: 0),
+            appVersion: AppUnderTest.version
+        )
+        var app = Self.atPrompt(.fallback)
+        app.present()
+        app.snapshot.lastUpdate = blocked
+        #expect(app.answer(.failed(.generic(correlationID: "c0ffee", cause: .replyUnexpected))) == .shows("PF1.4/2.1"))
+        app = AppUnderTest(setup: .done)
+        app.launchToPIN()
+        app.enter("024791")
+        app.snapshot.lastUpdate = blocked
+        #expect(app.answer(.failed(.generic(correlationID: "c0ffee", cause: .replyUnexpected))) == .shows("PF1.4/2.1"))
+    }
+
     @Test("a permanent block is also shown after the prompt", arguments: [BiometricMode.fallback, .safe])
     func blockedPermanently(mode: BiometricMode) {
         var app = Self.atPrompt(mode)

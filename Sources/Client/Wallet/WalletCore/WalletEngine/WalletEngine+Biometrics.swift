@@ -28,7 +28,8 @@ extension WalletEngine {
     /// Unlocks by showing the prompt, opening a session, and opening the slot, in this order.
     ///
     /// The session is opened after the prompt, so that a presence share received before a revocation is useless after
-    /// it.
+    /// it. A session without a share is a permanent block only if the server says so, because a blocked version of the
+    /// app gets none, either.
     func unlockWithBiometrics(_ presentation: Presentation) async throws -> Answer {
         guard let biometrics = self.store.state.registration?.biometrics else { return .itemGone }
         let item: OpenedItem
@@ -41,7 +42,10 @@ extension WalletEngine {
         await self.disconnect()
         let connection = try await self.activeSession()
         guard let session = connection.session else { throw Failure.local(.replyUnexpected) }
-        guard let share = session.presenceShare else { return .verdict(.blockedPermanently) }
+        guard let share = session.presenceShare else {
+            guard session.isBlockedPermanently else { throw Failure.local(.replyUnexpected) }
+            return .verdict(.blockedPermanently)
+        }
         // If the share does not open the slot, it did not come from the server, and we do not change anything.
         let dataKey = try self.open(biometrics, with: item, share: share, walletID: session.walletID)
         try self.unlock(with: dataKey, of: session.walletID)

@@ -86,6 +86,7 @@ extension WalletEngine {
                     walletID: walletID,
                     pinKeyID: wallet.pinKeyID,
                     features: wallet.features,
+                    isBlockedPermanently: wallet.pinState == .blockedPermanently,
                     presenceShare: wallet.presenceShare,
                     nextPresenceShare: wallet.nextPresenceShare
                 )

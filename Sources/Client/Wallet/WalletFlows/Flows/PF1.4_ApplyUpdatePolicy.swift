@@ -31,6 +31,16 @@ struct ApplyUpdatePolicy: Flow {
         }
     }
 
+    /// Returns the way to the screen of a blocked version, or nil if the server's last answer does not block it.
+    ///
+    /// A version may be blocked while the app is open. The server then refuses calls for a reason that a failure does
+    /// not state.
+    static func ifBlocked(_ snapshot: Snapshot) -> Transition? {
+        guard case .block(let exists)? = snapshot.lastUpdate?.verdict(at: snapshot.now, for: snapshot.appVersion)
+        else { return nil }
+        return .goTo(BlockedVersion(updateExists: exists))
+    }
+
     /// Falls back to the stored answer, if it is still valid, when the server cannot be reached.
     private static func fail(_ failure: Failure, _ snapshot: Snapshot) -> Transition {
         let stored = snapshot.lastUpdate?.verdict(at: snapshot.now, for: snapshot.appVersion)

@@ -52,7 +52,7 @@ struct ValidatePIN: Flow {
         case (.asking(let entry), .answered(.verdict(.valid))): .finish(.confirmed(entry), after: "PF2.8/1.1a")
         case (.asking, .answered(.verdict(let verdict))): self.to(.showing(verdict))
         case (.asking(let entry), .answered(.failed(let failure))):
-            self.to(.failed(entry), .call(Self.error(failure)))
+            ApplyUpdatePolicy.ifBlocked(snapshot) ?? self.to(.failed(entry), .call(Self.error(failure)))
         case (.showing, .returned(.back)): .finish(.back(whileBlocked: false))
         case (.failed(let entry), .returned(.tryAgain)): self.to(.asking(entry))
         case (.failed, .returned(.closed)): .finish(.retry)
