@@ -93,6 +93,27 @@ struct BackgroundTests {
         #expect(app.state == .shows("UC3.1/1.1"))
     }
 
+    @Test("a PIN kept for another try is also erased in sight if nobody uses the app", arguments: [true, false])
+    func keptInSight(isNoticedByTime: Bool) {
+        var app = AppUnderTest(setup: .done)
+        app.launchToPIN()
+        weak var kept: PINEntry?
+        app.enter("024791")
+        if case .some(.ask(.checkPIN(let entry))) = app.last { kept = entry }
+        app.answer(.failed(.serverUnreachable(notCounted: false)))
+        app.wait(299)
+        #expect(app.timeDue() == nil && kept != nil)
+        app.wait(1)
+        if isNoticedByTime {
+            #expect(app.timeDue() == .shows("UC2.3/1.3"))
+        } else {
+            #expect(app.tap(.retry) == .shows("UC2.3/1.3"), "the tap is dropped")
+        }
+        #expect(kept == nil)
+        app.unlock()
+        #expect(app.state == .shows("UC3.1/1.1"))
+    }
+
     @Test("a PIN kept by a flow that ends with the lock is erased with the keys, even if no flow is left")
     func keptPINOverARoot() throws {
         var app = ObtainPIDTests.atOffer()

@@ -132,7 +132,7 @@ extension AppStateMachine {
     /// the timeout is lost.
     mutating func lockOverdue(_ snapshot: Snapshot) -> Action? {
         self.idleness.note(snapshot.now)
-        guard !snapshot.isLocked || self.owesLock else { return nil }
+        guard !snapshot.isLocked || self.owesLock else { return self.forgetUnusedPIN(snapshot) }
         let reason: LockTheApp.Reason
         if self.owesLock || self.idleness.wasHiddenTooLong(snapshot) {
             reason = .background
@@ -143,6 +143,15 @@ extension AppStateMachine {
         }
         self.idleness.use(at: snapshot.now)
         return self.follow(Transition(.lock(reason)), snapshot)
+    }
+
+    /// Drops a PIN that a locked app keeps after an error, and asks for it again.
+    ///
+    /// Otherwise, a person who finds the phone could try the owner's PIN again.
+    private mutating func forgetUnusedPIN(_ snapshot: Snapshot) -> Action? {
+        guard self.idleness.isUnused(snapshot), self.stack.endValidation() else { return nil }
+        self.idleness.use(at: snapshot.now)
+        return self.handle(.returned(.retry), snapshot)
     }
 
     private func lockDueAtReturn(_ snapshot: Snapshot) -> LockTheApp.Reason? {
