@@ -167,6 +167,13 @@ struct ReceiptRecordTests {
         #expect(unsigned.adopt(try self.links(), at: self.now) == .forgedReceipt, "no key of the receipt follows")
     }
 
+    @Test("a server that stops sending its keys is shown, since no receipt by a newer key could be verified")
+    func noKeys() throws {
+        var record = try self.record()
+        #expect(record.adopt([], at: self.now) == .unknownKey)
+        #expect(record.notice?.tampering == [.unknownKey])
+    }
+
     @Test("a wallet of an earlier version pins the key at its next session and takes any first number")
     func earlierVersion() throws {
         var record = ReceiptRecord()

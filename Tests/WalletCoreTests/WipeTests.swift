@@ -1,6 +1,7 @@
 import Testing
 import Vocabulary
 import WalletFlows
+import Wire
 
 @testable import WalletCore
 
@@ -52,6 +53,27 @@ struct WipeTests {
         #expect(try await wallet.perform(.yesDelete).step == "UC1.1/1.1")
         #expect(phone.server.onlyRecord == nil)
         #expect(phone.disk.contents.isEmpty)
+    }
+
+    @Test("the answer to another call does not count as a report")
+    func otherAnswer() async throws {
+        let phone = FakePhone()
+        let wallet = try await phone.setUp()
+        _ = try await wallet.open(.wipe)
+        let revocation = Revocation(reason: .wallet, mayRegisterAnew: true)
+        phone.server.withState { state in
+            state.forge = { result in
+                switch result {
+                case .reportWipe: return .openSession(.revoked(revocation))
+                case _: return result
+                }
+            }
+        }
+        _ = try await wallet.perform(.yesDelete)
+        #expect(phone.device.hasKey)
+        phone.server.withState { $0.forge = nil }
+        _ = await (try phone.wallet()).launch()
+        #expect(!phone.device.hasKey)
     }
 
     @Test("without the server only wallet id and hardware key remain until a later launch reports the wipe")

@@ -35,7 +35,7 @@ extension ReceiptKey {
                 guard link.key == self else { return nil }
                 continue
             }
-            guard link.key.id == key.id + 1, let verifyingKey = VerifyingKey(key.publicKey),
+            guard key.id < .max, link.key.id == key.id + 1, let verifyingKey = VerifyingKey(key.publicKey),
                 verifyingKey.isValid(link.endorsement, forBytes: ReceiptStatement.successor(link.key, of: key.id))
             else { return nil }
             key = link.key

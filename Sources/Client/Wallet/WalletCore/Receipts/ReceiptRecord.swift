@@ -92,7 +92,7 @@ extension ReceiptRecord {
     /// Pins the server's key or follows its rotations from the pinned one, then checks a receipt that was waiting for
     /// it.
     mutating func adopt(_ links: [ReceiptKeyLink], at now: Timestamp) -> Tampering? {
-        guard let newest = links.last?.key else { return nil }
+        guard let newest = links.last?.key else { return self.key == nil ? nil : self.note(.unknownKey) }
         guard let pinned = self.key?.value else {
             // This wallet was created by an earlier version, so we do not know its previous numbers.
             self.key = PinnedKey(newest)

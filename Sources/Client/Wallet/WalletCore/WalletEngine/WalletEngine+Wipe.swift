@@ -86,8 +86,12 @@ extension WalletEngine {
             return Failure(.lost, notCounted: true)
         }
         await self.disconnect()
-        guard case .refused(let refusal) = result else { return nil }
-        guard refusal.reason == .sessionRequired else { throw Failure(refusal) }
-        return Failure(refusal)
+        switch result {
+        case .reportWipe: return nil
+        case .refused(let refusal) where refusal.reason == .sessionRequired: return Failure(refusal)
+        case .refused(let refusal): throw Failure(refusal)
+        case .hello, .beginEnrollment, .register, .openSession, .instruct, .judged, .revokeWithCode, .confirmShares:
+            throw Failure.local(.replyUnexpected)
+        }
     }
 }
