@@ -183,6 +183,11 @@ struct UpdatePolicyTests {
         #expect(throws: OrderViolation.notAllowed(.noValidPIN)) { try machine.receiveConfirmShares(at: start) }
         machine.unlockShareSent(next: [7])
         #expect(try machine.receiveConfirmShares(at: start).offered.unlock == [7])
+        // Another connection changed the PIN: its slot is not sealed with the offered share.
+        machine.identityReplacedElsewhere(by: try identity(pin: 2))
+        #expect(throws: OrderViolation.notAllowed(.noValidPIN)) { try machine.receiveConfirmShares(at: start) }
+        machine.unlockShareSent(next: [8])
+        #expect(try machine.receiveConfirmShares(at: start).offered.unlock == [8])
         #expect(throws: OrderViolation.sessionRequired) {
             try machine.receiveConfirmShares(at: start + .seconds(60))
         }

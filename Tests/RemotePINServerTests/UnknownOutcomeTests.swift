@@ -1,3 +1,4 @@
+import AuditLog
 import ServerTestSupport
 import Synchronization
 import TestSupport
@@ -39,6 +40,37 @@ struct UnknownOutcomeTests {
             fails.store(false, ordering: .relaxed)
             let later = try await wallet.openSession()
             try await #expect(self.answer(to: step, in: later, server) != .closed)
+        }
+    }
+
+    @Test("a deletion whose commit had an unknown outcome is recorded as done when it is repeated")
+    func recorded() async throws {
+        let isUnknown = Atomic(false)
+        var options = InProcessServer.Options()
+        options.wrapping = { store in
+            GatedStore(
+                store: store,
+                gate: Gate(),
+                // The commit has taken place.
+                committed: { () throws(StoreError) in if isUnknown.load(ordering: .relaxed) { throw .outcomeUnknown } }
+            )
+        }
+        try await InProcessServer.run(options) { server in
+            let code = try await server.wallet().deletionCode.orThrow().characters
+            isUnknown.store(true, ordering: .relaxed)
+            let first = try await server.endpoint.connect()
+            #expect(await first.answer(.revokeWithCode(code)) == .closed)
+            isUnknown.store(false, ordering: .relaxed)
+            let second = try await server.endpoint.connect()
+            #expect(await second.answer(.revokeWithCode(code)) != .closed)
+            let record = try await server.record().filter { $0.event == .deletionCode }
+            let isDone = record.contains { entry in
+                switch entry.phase {
+                case .done: true
+                case .begun, .failed, .unclear: false
+                }
+            }
+            #expect(record.count == 2 && isDone, "\(record)")
         }
     }
 

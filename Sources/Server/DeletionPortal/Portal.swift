@@ -52,6 +52,7 @@ struct Portal: Sendable {
     /// Limits log lines that a client could otherwise cause with every request.
     private let refusalLines = LogRateLimiter(burst: 50, each: .seconds(10))
     private let absenceLines = LogRateLimiter(burst: 50, each: .seconds(10))
+    private let wrongCodeLines = LogRateLimiter(burst: 50, each: .seconds(10))
     private let seal = FormSeal()
 
     init(
@@ -160,11 +161,13 @@ struct Portal: Sendable {
             // Only the attempt that uses up a source's limit is logged at a higher level. Later attempts must not fill
             // the log.
             let isLast = self.limit.refusal(of: visit.source, at: self.clock.now()) != nil
-            self.log.log(
-                level: isLast ? .notice : .info,
-                isLast ? "too many wrong codes" : "wrong code",
-                metadata: whom
-            )
+            if let metadata = self.wrongCodeLines.allow(whom) {
+                self.log.log(
+                    level: isLast ? .notice : .info,
+                    isLast ? "too many wrong codes" : "wrong code",
+                    metadata: metadata
+                )
+            }
             let page = PortalPage.form(typed: again, problem: .wrong)
             return self.show(page, .unprocessableContent, to: visit, in: language)
         case .wait(let wait):

@@ -1,5 +1,6 @@
 package import AuditLog
 package import HostSystem
+internal import LogLines
 internal import Logging
 package import Secrets
 package import Transport
@@ -90,9 +91,9 @@ extension RemotePINServer {
         var log = self.log
         log[metadataKey: "portal"] = "\(source)"
         log[metadataKey: "correlation"] = "\(CorrelationID.random())"
+        let now = self.state.clock.now()
+        let account = self.state.limits.sources.account(of: source, at: now)
         do {
-            let now = self.state.clock.now()
-            let account = self.state.limits.sources.account(of: source, at: now)
             try self.state.limits.takeCode(of: account, at: now, log: log)
             return .done(
                 try await self.state.revocations.revoke(
@@ -105,7 +106,11 @@ extension RemotePINServer {
             )
         } catch {
             let failure = CallFailure(error)
-            log.log(level: failure.logLevel, "refused", metadata: ["reason": "\(failure.logged)"])
+            let level = failure.logLevel
+            if let suppressed = self.state.limits.refusalLog.allow(level, of: account, at: now) {
+                let reason: Logger.Metadata = ["reason": "\(failure.logged)"]
+                log.log(level: level, "refused", metadata: LogRateLimiter.metadata(reason, suppressed: suppressed))
+            }
             if case .store(.notErased) = failure { return .incomplete }
             return .refused(failure.refusal)
         }

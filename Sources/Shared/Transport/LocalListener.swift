@@ -84,6 +84,8 @@ extension TransportLimits {
     package static var admin: TransportLimits {
         var limits = TransportLimits.local(connections: 64)
         limits.portalBackoff = .zero
+        // A command on a large store may take this long, which is also how long its caller waits.
+        limits.idleWithoutSession = .seconds(60)
         return limits
     }
 

@@ -7,6 +7,7 @@ extension Conversation {
     mutating func hello(_ hello: Hello) async throws -> CallResult {
         let (terms, now) = (self.server.terms, self.server.clock.now())
         let update = terms.controls.verdict(on: hello.appVersion, platform: hello.platform, at: now)
+        try self.machine.requireFirstHello()
         // Must be read before the state changes, because a client may repeat a Hello that could not be answered.
         let solutionRevoked = try await self.server.store.isSolutionRevoked()
         try self.machine.receiveHello(servesVersion: !update.blocks)

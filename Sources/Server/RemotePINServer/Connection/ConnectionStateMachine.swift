@@ -44,16 +44,17 @@ struct ConnectionStateMachine {
         return false
     }
 
+    /// Rejects a second Hello before it costs anything.
+    func requireFirstHello() throws(OrderViolation) {
+        guard case .awaitingHello = self.state else { throw .notAllowed(.secondHello) }
+    }
+
     /// Handles the first call.
     ///
     /// - Parameter servesVersion: Whether the update policy allows the client's version.
     mutating func receiveHello(servesVersion: Bool) throws(OrderViolation) {
-        switch self.state {
-        case .awaitingHello:
-            self.state = .greeted(servesVersion: servesVersion)
-        case .greeted, .inSession, .ended:
-            throw .notAllowed(.secondHello)
-        }
+        try self.requireFirstHello()
+        self.state = .greeted(servesVersion: servesVersion)
     }
 
     /// Handles the start or completion of an enrollment.
@@ -137,10 +138,22 @@ struct ConnectionStateMachine {
         try self.session(at: now).session
     }
 
-    /// Replaces the identity of the session's wallet after its PIN was changed on this or another connection.
+    /// Replaces the identity of the session's wallet after its PIN was changed on this connection.
     mutating func identityReplaced(by identity: OpenedIdentity) {
         guard case .inSession(var session, let servesVersion) = self.state else { return }
         session.identity = identity
+        self.state = .inSession(session, servesVersion: servesVersion)
+    }
+
+    /// Replaces the identity of the session's wallet after another connection changed its PIN or a command resealed it.
+    ///
+    /// The wallet may have sealed its data for the new PIN without the shares that this connection was offered, so they
+    /// cannot be confirmed before another valid PIN.
+    mutating func identityReplacedElsewhere(by identity: OpenedIdentity) {
+        guard case .inSession(var session, let servesVersion) = self.state else { return }
+        session.identity = identity
+        session.hadValidPIN = false
+        session.offered.unlock = nil
         self.state = .inSession(session, servesVersion: servesVersion)
     }
 

@@ -1,4 +1,5 @@
 internal import AuditLog
+internal import LogLines
 internal import Logging
 internal import Synchronization
 internal import Vocabulary
@@ -20,6 +21,9 @@ final class PermanentBlocks: Sendable {
     private let store: any WalletStore
     private let audit: AuditLog
     private let state = Mutex(State())
+    /// Limits the log lines about rejected entries, because the holder of a blocked wallet controls how often these
+    /// occur.
+    private let rejectionLog = LogRateLimiter(burst: 20, each: .seconds(10))
 
     private struct State {
         /// The wallets whose entry is durable but whose block is not yet marked as recorded in the store.
@@ -92,7 +96,9 @@ final class PermanentBlocks: Sendable {
             return true
         } catch {
             self.state.withLock { $0.mustSearch = true }
-            log.error("a permanent block is not on record yet", metadata: ["reason": "\(error)"])
+            if let metadata = self.rejectionLog.allow(["reason": "\(error)"]) {
+                log.error("a permanent block is not on record yet", metadata: metadata)
+            }
             return false
         }
     }

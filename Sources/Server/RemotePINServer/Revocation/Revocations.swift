@@ -32,6 +32,8 @@ package final class Revocations: Sendable {
     private let begunEnds = Mutex<[BegunEnd: UInt64]>([:])
     /// Limits the log lines about unknown deletion codes, because clients control how often these occur.
     let unknownCodeLog = LogRateLimiter(burst: 20, each: .seconds(10))
+    /// Limits the log lines about rejected entries, because a wallet controls how often it reports its end.
+    private let rejectionLog = LogRateLimiter(burst: 20, each: .seconds(10))
 
     init(
         store: any WalletStore,
@@ -83,6 +85,8 @@ package final class Revocations: Sendable {
         // retry after the store's log could not be emptied.
         guard let report = try await self.store.report(of: end.wallet), report.revocation == nil else {
             let outcome = try await commit()
+            // The commit of an earlier request may have succeeded although its outcome was unknown.
+            if let begun = self.begunEnds.withLock({ $0[end.key] }) { await self.finish(end, begun: begun, log: log) }
             // An earlier request may have failed here.
             _ = try await self.lease?.acknowledgements()
             return outcome
@@ -124,7 +128,9 @@ package final class Revocations: Sendable {
         do {
             return try await self.audit.append(end.event, by: end.actor, on: end.subject, .begun).number
         } catch {
-            log.error("not done: the audit log rejected the entry", metadata: ["reason": "\(error)"])
+            if let metadata = self.rejectionLog.allow(["reason": "\(error)"]) {
+                log.error("not done: the audit log rejected the entry", metadata: metadata)
+            }
             throw StoreError.unavailable
         }
     }
