@@ -157,13 +157,16 @@ extension PostgreSQLWalletStore {
         case .releaseShare, .readDeletionCode:
             return try await self.inBatch { .certify(attempt, $0) }
         case .replacePINKey, .linkRecoveryCode:
+            let (began, clock) = (self.parts.machine.now(), self.parts.machine.now)
             let judged = try await self.perform(.writing) { transaction in
-                (try transaction.certify(attempt), epoch: UInt64(transaction.facts.epoch))
+                var attempt = attempt
+                attempt.now = JudgingStep.time(attempt.now, queuedAt: began, decidedAt: clock())
+                return (try transaction.certify(attempt), epoch: UInt64(transaction.facts.epoch), at: attempt.now)
             }
             let (outcome, leaf) = judged.0
             guard let leaf, let signer = self.parts.receipts else { return CertifiedOutcome(outcome) }
             let receipts = ReceiptBatch()
-            let place = receipts.add(leaf, at: attempt.now)
+            let place = receipts.add(leaf, at: judged.at)
             receipts.certify(by: signer, epoch: judged.epoch)
             // The attempt was counted but not certified, so no verdict may be returned.
             guard let receipt = receipts.receipt(at: place), let signed = receipts.signed else { throw .notCertified }

@@ -119,7 +119,13 @@ final class JudgingWorker {
         for step in batch {
             do {
                 guard !damaged.contains(step.wallet) else { throw StoreError.corrupt }
-                switch try step.decide(from: self.known[step.wallet], session.facts, key: self.parts.key) {
+                let decision = try step.decide(
+                    from: self.known[step.wallet],
+                    session.facts,
+                    key: self.parts.key,
+                    at: self.parts.machine.now()
+                )
+                switch decision {
                 case .answer(let answer): answers.append(answer)
                 case .write(let proposal): proposals.append(proposal)
                 }

@@ -23,6 +23,20 @@ struct JudgingStep: Sendable {
         }
     }
 
+    /// Returns the time of a step that was `time` when it was put into a queue.
+    ///
+    /// Invariant (G3): a step that waited is judged at the time of its decision. Other servers may have blocked the
+    /// wallet meanwhile. With its old time, the step would take the block for one from before the clock was set back,
+    /// and shorten it. A few seconds matter little: the shortest block takes a minute.
+    static func time(
+        _ time: Timestamp,
+        queuedAt began: ContinuousClock.Instant,
+        decidedAt now: ContinuousClock.Instant
+    ) -> Timestamp {
+        let waited = now - began
+        return waited > .seconds(5) ? time + waited : time
+    }
+
     func refuse(_ reason: StoreError) {
         switch self.kind {
         case .certify(_, let answer): answer(.failure(reason))
@@ -55,7 +69,12 @@ extension JudgingStep {
     ///
     /// Invariant (G3): every answer about a PIN or a revocation leaves a write, even if it changes nothing but the
     /// number of writes. Otherwise, a row could be read that a failover later undoes, along with its verdict.
-    func decide(from known: StoredValues?, _ facts: StoreSession.Facts, key: RecordKey) throws -> JudgingDecision {
+    func decide(
+        from known: StoredValues?,
+        _ facts: StoreSession.Facts,
+        key: RecordKey,
+        at now: ContinuousClock.Instant
+    ) throws -> JudgingDecision {
         switch self.kind {
         case .identity(_, let answer):
             let identity = known.map {
@@ -65,14 +84,16 @@ extension JudgingStep {
                 )
             }
             return .answer { answer(.success(identity)) }
-        case .certify(let attempt, let answer):
+        case .certify(var attempt, let answer):
             guard var values = known else { throw StoreError.corrupt }
+            attempt.now = Self.time(attempt.now, queuedAt: self.began, decidedAt: now)
             let judged = try values.judge(attempt, facts)
-            return self.write(values, key, leaf: judged.leaf.map { ($0, at: attempt.now) }) { receipt in
+            return self.write(values, key, leaf: judged.leaf.map { [now = attempt.now] in ($0, at: now) }) { receipt in
                 answer(.success(CertifiedOutcome(judged.outcome, receipt)))
             }
-        case .session(let session, let answer):
+        case .session(var session, let answer):
             guard var values = known else { return .answer { answer(.success(.identityChanged)) } }
+            session.now = Self.time(session.now, queuedAt: self.began, decidedAt: now)
             if case .rejected(let outcome) = values.row.admit(session) { return .answer { answer(.success(outcome)) } }
             let outcome = try values.begin(session, facts)
             return self.write(values, key, leaf: nil) { _ in answer(.success(outcome)) }

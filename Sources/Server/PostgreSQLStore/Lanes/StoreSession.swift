@@ -48,9 +48,13 @@ final class StoreSession {
     /// link would not see that its recovery code was denied. The time limit is for a server that freezes, or whose
     /// machine dies, during a transaction. Without it, the database would hold the locks for hours, and the locked
     /// wallets could not be revoked.
+    ///
+    /// The check of the connection ends a statement that waits for a lock after this server has given up on it.
+    /// Otherwise, a cluster without standbys would collect such statements until it accepts no more connections.
     private static let transactions = """
         select set_config('default_transaction_isolation', 'read committed', false),
-            set_config('idle_in_transaction_session_timeout', $1, false)
+            set_config('idle_in_transaction_session_timeout', $1, false),
+            set_config('client_connection_check_interval', '1s', false)
         """
 
     /// Connects.

@@ -15,7 +15,17 @@ struct LeaseState {
     /// The time of a lease as this server has observed it.
     private struct Observation {
         var renewals: Int64
+        /// The holder's time at that renewal.
+        ///
+        /// A lease that was taken again may have as many renewals as before.
+        var renewedAt: Int64
         var since: Duration
+
+        init(_ row: LeaseTable.Row, since: Duration) {
+            (self.renewals, self.renewedAt, self.since) = (row.renewals, row.renewedAt, since)
+        }
+
+        func isOf(_ row: LeaseTable.Row) -> Bool { self.renewals == row.renewals && self.renewedAt == row.renewedAt }
     }
 
     /// The instance that this server is.
@@ -58,8 +68,8 @@ struct LeaseState {
         var observed: [String: Observation] = [:]
         var overdue: [LeaseTable.Row] = []
         for row in rows where row.server.instance != self.instance {
-            var seen = self.observed[row.server.instance] ?? Observation(renewals: row.renewals, since: now)
-            if seen.renewals != row.renewals { seen = Observation(renewals: row.renewals, since: now) }
+            var seen = self.observed[row.server.instance] ?? Observation(row, since: now)
+            if !seen.isOf(row) { seen = Observation(row, since: now) }
             observed[row.server.instance] = seen
             if now - seen.since > row.lasts { overdue.append(row) }
         }
