@@ -70,6 +70,20 @@ struct ServerLogsTests {
         #expect(steps.last == .setSolutionRevoked(true))
     }
 
+    @Test("a revocation that began while another server restored the solution is repeated after the restoration")
+    func overlapping() async throws {
+        let (a, b) = (try await self.open("a"), try await self.open("b"))
+        try await self.change(.revokeSolution, in: a)
+        self.clock.advance(by: .seconds(10))
+        let begun = try await a.append(.restoreSolution, by: .server, .begun)
+        self.clock.advance(by: .milliseconds(500))
+        let revoked = try await b.append(.revokeSolution, by: .server, .begun)
+        self.clock.advance(by: .seconds(5))
+        try await a.append(.restoreSolution, by: .server, .done(of: begun.number, result: ""))
+        try await b.append(.revokeSolution, by: .server, .done(of: revoked.number, result: ""))
+        #expect(try await self.read().steps.last == .setSolutionRevoked(true))
+    }
+
     @Test("changes up to the entry that the store names are not repeated; those of a server that it does not know are")
     func marks() async throws {
         let (a, b) = (try await self.open("a"), try await self.open("b"))

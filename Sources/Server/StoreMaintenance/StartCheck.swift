@@ -96,9 +96,13 @@ package struct StartCheck {
 
     /// Completes a revocation that an earlier process left unfinished.
     ///
-    /// Returns false for any other command.
+    /// Returns false for any other command, and for a change of a shared store that another server may have done and
+    /// reversed since.
     package static func carryOut(_ record: AuditRecord, on store: any ServedStore) async throws -> Bool {
         guard let step = AuditReplay.ending(record) else { return false }
+        if store.isShared {
+            guard case .end = step else { return false }
+        }
         var report = ReplayReport()
         try await step.carryOut(on: store, &report)
         return true

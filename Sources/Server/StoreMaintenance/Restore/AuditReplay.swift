@@ -64,6 +64,8 @@ struct AuditReplay {
             } else if let step = Self.givingBack(record) {
                 self.steps[entry.number] = step
                 self.done.insert(entry.number)
+                // Another server's revocation may have begun and been committed between the two entries.
+                self.times[entry.number] = self.times[of] ?? record.at
             } else {
                 self.done.insert(of)
                 // The change may have begun before the mark. The `done` entry repeats its subject.

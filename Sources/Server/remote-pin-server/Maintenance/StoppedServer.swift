@@ -106,7 +106,7 @@ struct StoppedServer {
     /// If the log does not reach back that far, returns an entry that no log contains. A restore then reports that
     /// revocations may be missing.
     func beginning(of epoch: Int) async throws -> AuditMark {
-        let none = AuditMark(number: 1, mac: String(repeating: "0", count: 64))
+        let none = AuditMark(number: 1, mac: "0-" + String(repeating: "0", count: 64))
         guard AuditLog.exists(at: self.auditPath) else { return none }
         return try await self.verifiedAudit(beginningOf: epoch).beginning ?? none
     }
