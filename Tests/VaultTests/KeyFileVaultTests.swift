@@ -204,6 +204,12 @@ struct KeyRotationTests {
         #expect(try await self.vault.mac([1], for: .recoveryCodeIndex) == index)
     }
 
+    @Test("a key file with a rotation a day for a year can be read")
+    func manyRotations() throws {
+        for _ in 0..<365 { _ = try self.vault.addVersion(activating: true) }
+        #expect(try KeyFileVault(self.file.path).activeVersion == 366)
+    }
+
     @Test("concurrent rotations all take effect")
     func racing() throws {
         let path = self.file.path

@@ -109,6 +109,21 @@ struct WitnessTests {
         await serving.value
     }
 
+    @Test("a witness that was silent is informed again, even if the store does not change")
+    func informedAgain() async throws {
+        let (record, failed) = (self.folder.file("again"), self.folder.file("failed"))
+        let body = "[ -e \(failed) ] || { : >\(failed); exit 1; }; exec \(Self.shipped)/file-witness \(record)"
+        let store = Store()
+        let keeper = store.keeper(try self.witness(body), interval: .milliseconds(10))
+        let serving = Task { await keeper.run() }
+        while store.reads.withLock({ $0 }) == 0 { await Task.yield() }
+        store.generation.withLock { $0 += 1 }
+        while !FileManager.default.fileExists(atPath: record) { await Task.yield() }
+        serving.cancel()
+        await serving.value
+        #expect(FileManager.default.fileExists(atPath: failed))
+    }
+
     /// Listens on a Unix socket until `body` returns; answers each connection's line, and leaves the connection open.
     private func serving(
         _ path: String,

@@ -22,7 +22,8 @@ internal import Vocabulary
 /// The eight digits are derived from the key before them. A damaged key is thus detected when the server starts, rather
 /// than when the first wallet fails to open.
 enum KeyFile {
-    static let sizeLimit = 65_536
+    /// Room for more than two thousand rotations, each of which adds about 450 bytes.
+    static let sizeLimit = 1_048_576
     private static let heading = "remote-pin vault keys"
     private static let formatVersions = 1...2
     private static let comment = """

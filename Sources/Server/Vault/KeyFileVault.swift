@@ -52,7 +52,11 @@ package final class KeyFileVault: Vault {
         do throws(LockError) { lock = try FileLock(waitingFor: path + ".lock") } catch { throw .locked(path) }
         defer { withExtendedLifetime(lock) {} }
         guard let ring = try make(try KeyFile.read(path)) else { throw .damaged(path, line: 1) }
-        try self.lend(ring) { text throws(FileError) in try DurableFile.write(text, to: path) }
+        try self.lend(ring) { text throws(FileError) in
+            // A larger file could not be read again.
+            guard text.count <= KeyFile.sizeLimit else { throw .tooLarge(path, limit: KeyFile.sizeLimit) }
+            try DurableFile.write(text, to: path)
+        }
         return ring
     }
 

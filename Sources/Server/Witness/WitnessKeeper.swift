@@ -77,29 +77,29 @@ package struct WitnessKeeper: Sendable {
             var last = self.parts.generation()
             while (try? await Task.sleep(for: self.parts.interval)) != nil {
                 guard self.parts.generation() != last else { continue }
-                last = await self.inform()
+                last = await self.inform() ?? last
             }
         }
         await self.inform()
     }
 
-    /// Informs the witness and returns the store's generation.
+    /// Informs the witness and returns the store's generation, or nil if the witness does not know it.
     ///
-    /// A failure does not stop a running server.
+    /// A failure does not stop a running server, which tries again after the next interval.
     @discardableResult
-    private func inform() async -> UInt64 {
-        var generation = self.parts.generation()
+    private func inform() async -> UInt64? {
         do {
             let step = try await self.parts.raiseStep()
             // Raising the step is also a commit, but it must not cause another request.
-            generation = self.parts.generation()
+            let generation = self.parts.generation()
             try await self.ask(with: step)
+            return generation
         } catch let error as WitnessFailure {
             self.parts.log.critical("the witness knows a later state of the store", metadata: ["reason": "\(error)"])
         } catch {
             self.parts.log.error("the witness does not answer", metadata: ["reason": "\(error)"])
         }
-        return generation
+        return nil
     }
 
     private func ask(with step: UInt64) async throws {
