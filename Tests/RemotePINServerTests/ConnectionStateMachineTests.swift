@@ -115,6 +115,22 @@ struct ConnectionStateMachineTests {
         machine.identityReplaced(by: newer)
         #expect(try machine.receiveInstruct(counter: 1, at: start).identity === newer)
     }
+
+    @Test("shares are confirmed only after a valid PIN on the same connection")
+    func confirmShares() throws {
+        var machine = try inSession()
+        #expect(throws: OrderViolation.notAllowed(.noValidPIN)) { try machine.receiveConfirmShares(at: start) }
+        machine.unlockShareSent(next: [7])
+        #expect(try machine.receiveConfirmShares(at: start).offered.unlock == [7])
+        // Another connection changed the PIN: its slot is not sealed with the offered share.
+        machine.identityReplacedElsewhere(by: try identity(pin: 2))
+        #expect(throws: OrderViolation.notAllowed(.noValidPIN)) { try machine.receiveConfirmShares(at: start) }
+        machine.unlockShareSent(next: [8])
+        #expect(try machine.receiveConfirmShares(at: start).offered.unlock == [8])
+        #expect(throws: OrderViolation.sessionRequired) {
+            try machine.receiveConfirmShares(at: start + .seconds(60))
+        }
+    }
 }
 
 @Suite("The identity record")
@@ -175,21 +191,5 @@ struct UpdatePolicyTests {
             android: UpdatePolicy.Versions(minimum: AppVersion("2"), notify: AppVersion("2.5"))
         )
         #expect(policy.verdict(on: try #require(AppVersion(version)), platform: platform, at: start) == verdict)
-    }
-
-    @Test("shares are confirmed only after a valid PIN on the same connection")
-    func confirmShares() throws {
-        var machine = try inSession()
-        #expect(throws: OrderViolation.notAllowed(.noValidPIN)) { try machine.receiveConfirmShares(at: start) }
-        machine.unlockShareSent(next: [7])
-        #expect(try machine.receiveConfirmShares(at: start).offered.unlock == [7])
-        // Another connection changed the PIN: its slot is not sealed with the offered share.
-        machine.identityReplacedElsewhere(by: try identity(pin: 2))
-        #expect(throws: OrderViolation.notAllowed(.noValidPIN)) { try machine.receiveConfirmShares(at: start) }
-        machine.unlockShareSent(next: [8])
-        #expect(try machine.receiveConfirmShares(at: start).offered.unlock == [8])
-        #expect(throws: OrderViolation.sessionRequired) {
-            try machine.receiveConfirmShares(at: start + .seconds(60))
-        }
     }
 }
