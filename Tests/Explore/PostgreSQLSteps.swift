@@ -85,7 +85,13 @@ final class PostgreSQLSteps: StoreSteps {
         _ contents: Contents
     ) throws -> (reply: Reply, contents: Contents, commits: Bool) {
         let step = JudgingStep(kind: kind, began: .now)
-        switch try step.decide(from: self.values(in: contents), self.storeFacts, key: self.key) {
+        let decision = try step.decide(
+            from: self.values(in: contents),
+            self.storeFacts,
+            key: self.key,
+            at: step.began
+        )
+        switch decision {
         case .answer(let answer):
             answer()
             return (reply.value, contents, false)

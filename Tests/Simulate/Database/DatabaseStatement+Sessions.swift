@@ -15,7 +15,8 @@ extension DatabaseStatement {
         (
             """
             select set_config('default_transaction_isolation', 'read committed', false),
-                set_config('idle_in_transaction_session_timeout', $1, false)
+                set_config('idle_in_transaction_session_timeout', $1, false),
+                set_config('client_connection_check_interval', '1s', false)
             """,
             { _ in SimulatedRows() }
         ),
