@@ -30,6 +30,8 @@ package final class Revocations: Sendable {
     private let endLocks = KeyedAsyncLock<WalletID>()
     /// The entry numbers of wallet ends that were recorded as begun but not accepted by the store.
     private let begunEnds = Mutex<[BegunEnd: UInt64]>([:])
+    /// Those of them whose commit had an unknown outcome.
+    private let unknownEnds = Mutex<Set<BegunEnd>>([])
     /// Limits the log lines about unknown deletion codes, because clients control how often these occur.
     let unknownCodeLog = LogRateLimiter(burst: 20, each: .seconds(10))
     /// Limits the log lines about rejected entries, because a wallet controls how often it reports its end.
@@ -85,8 +87,12 @@ package final class Revocations: Sendable {
         // retry after the store's log could not be emptied.
         guard let report = try await self.store.report(of: end.wallet), report.revocation == nil else {
             let outcome = try await commit()
-            // The commit of an earlier request may have succeeded although its outcome was unknown.
-            if let begun = self.begunEnds.withLock({ $0[end.key] }) { await self.finish(end, begun: begun, log: log) }
+            // The commit of an earlier request has succeeded although its outcome was unknown.
+            if self.unknownEnds.withLock({ $0.remove(end.key) }) != nil,
+                let begun = self.begunEnds.withLock({ $0[end.key] })
+            {
+                await self.finish(end, begun: begun, log: log)
+            }
             // An earlier request may have failed here.
             _ = try await self.lease?.acknowledgements()
             return outcome
@@ -103,6 +109,9 @@ package final class Revocations: Sendable {
             await self.finish(end, begun: begun, log: log)
             _ = try await self.lease?.acknowledgements()
             return outcome
+        } catch StoreError.outcomeUnknown {
+            _ = self.unknownEnds.withLock { $0.insert(end.key) }
+            throw StoreError.outcomeUnknown
         } catch StoreError.notErased {
             // The wallet has ended. Later requests will find that it has ended and take neither of these steps.
             await self.registry.abortAll(of: end.wallet, except: nil)
