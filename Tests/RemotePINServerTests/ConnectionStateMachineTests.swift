@@ -123,7 +123,7 @@ struct ConnectionStateMachineTests {
         machine.unlockShareSent(next: [7])
         #expect(try machine.receiveConfirmShares(at: start).offered.unlock == [7])
         // Another connection changed the PIN: its slot is not sealed with the offered share.
-        machine.identityReplacedElsewhere(by: try identity(pin: 2))
+        machine.identityReplaced(by: try identity(pin: 2), elsewhere: true)
         #expect(throws: OrderViolation.notAllowed(.noValidPIN)) { try machine.receiveConfirmShares(at: start) }
         machine.unlockShareSent(next: [8])
         #expect(try machine.receiveConfirmShares(at: start).offered.unlock == [8])

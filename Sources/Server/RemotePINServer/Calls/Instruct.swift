@@ -121,7 +121,7 @@ extension Conversation {
                 // the old share.
                 if case .changePIN = body.instruction { throw OrderViolation.sessionRequired }
                 identity = try await self.identity(sealed, of: session.walletID)
-                self.machine.identityReplacedElsewhere(by: identity)
+                self.machine.identityReplaced(by: identity, elsewhere: true)
             case .revoked(let revocation):
                 throw CallFailure.revoked(revocation)
             case .pinKeyChanged(let current):

@@ -138,22 +138,18 @@ struct ConnectionStateMachine {
         try self.session(at: now).session
     }
 
-    /// Replaces the identity of the session's wallet after its PIN was changed on this connection.
-    mutating func identityReplaced(by identity: OpenedIdentity) {
-        guard case .inSession(var session, let servesVersion) = self.state else { return }
-        session.identity = identity
-        self.state = .inSession(session, servesVersion: servesVersion)
-    }
-
-    /// Replaces the identity of the session's wallet after another connection changed its PIN or a command resealed it.
+    /// Replaces the identity of the session's wallet after its PIN was changed or a command resealed it.
     ///
-    /// The wallet may have sealed its data for the new PIN without the shares that this connection was offered, so they
-    /// cannot be confirmed before another valid PIN.
-    mutating func identityReplacedElsewhere(by identity: OpenedIdentity) {
+    /// - Parameter elsewhere: Whether the change was made without this connection. The wallet may then have sealed its
+    ///   data for the new PIN without the shares that this connection was offered, so they cannot be confirmed before
+    ///   another valid PIN.
+    mutating func identityReplaced(by identity: OpenedIdentity, elsewhere: Bool = false) {
         guard case .inSession(var session, let servesVersion) = self.state else { return }
         session.identity = identity
-        session.hadValidPIN = false
-        session.offered.unlock = nil
+        if elsewhere {
+            session.hadValidPIN = false
+            session.offered.unlock = nil
+        }
         self.state = .inSession(session, servesVersion: servesVersion)
     }
 

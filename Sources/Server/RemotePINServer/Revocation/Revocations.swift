@@ -28,10 +28,8 @@ package final class Revocations: Sendable {
     package let recoveryCodeLocks = KeyedAsyncLock<RecoveryCodeMAC>()
     /// Serializes requests to end a wallet at this server, so that concurrent requests record only one end.
     private let endLocks = KeyedAsyncLock<WalletID>()
-    /// The entry numbers of wallet ends that were recorded as begun but not accepted by the store.
-    private let begunEnds = Mutex<[BegunEnd: UInt64]>([:])
-    /// Those of them whose commit had an unknown outcome.
-    private let unknownEnds = Mutex<Set<BegunEnd>>([])
+    /// The entries of wallet ends that were recorded as begun but not accepted by the store.
+    private let begunEnds = Mutex<[BegunEnd: BegunEntry]>([:])
     /// Limits the log lines about unknown deletion codes, because clients control how often these occur.
     let unknownCodeLog = LogRateLimiter(burst: 20, each: .seconds(10))
     /// Limits the log lines about rejected entries, because a wallet controls how often it reports its end.
@@ -71,6 +69,12 @@ package final class Revocations: Sendable {
         let wallet: WalletID
     }
 
+    private struct BegunEntry {
+        let number: UInt64
+        /// Whether the outcome of a commit was unknown.
+        var isUnknown = false
+    }
+
     /// Commits the end of a wallet and returns after every server has acknowledged it.
     ///
     /// Does nothing if the audit log rejects the entry. If the store rejects the end, it stays begun and the next
@@ -88,10 +92,8 @@ package final class Revocations: Sendable {
         guard let report = try await self.store.report(of: end.wallet), report.revocation == nil else {
             let outcome = try await commit()
             // The commit of an earlier request has succeeded although its outcome was unknown.
-            if self.unknownEnds.withLock({ $0.remove(end.key) }) != nil,
-                let begun = self.begunEnds.withLock({ $0[end.key] })
-            {
-                await self.finish(end, begun: begun, log: log)
+            if let begun = self.begunEnds.withLock({ $0[end.key] }), begun.isUnknown {
+                await self.finish(end, begun: begun.number, log: log)
             }
             // An earlier request may have failed here.
             _ = try await self.lease?.acknowledgements()
@@ -99,10 +101,10 @@ package final class Revocations: Sendable {
         }
         let begun: UInt64
         if let earlier = self.begunEnds.withLock({ $0[end.key] }) {
-            begun = earlier
+            begun = earlier.number
         } else {
             begun = try await self.begin(end, log: log)
-            self.begunEnds.withLock { $0[end.key] = begun }
+            self.begunEnds.withLock { $0[end.key] = BegunEntry(number: begun) }
         }
         do {
             let outcome = try await commit()
@@ -110,7 +112,7 @@ package final class Revocations: Sendable {
             _ = try await self.lease?.acknowledgements()
             return outcome
         } catch StoreError.outcomeUnknown {
-            _ = self.unknownEnds.withLock { $0.insert(end.key) }
+            self.begunEnds.withLock { $0[end.key]?.isUnknown = true }
             throw StoreError.outcomeUnknown
         } catch StoreError.notErased {
             // The wallet has ended. Later requests will find that it has ended and take neither of these steps.
