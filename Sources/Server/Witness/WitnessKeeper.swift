@@ -83,7 +83,7 @@ package struct WitnessKeeper: Sendable {
         await self.inform()
     }
 
-    /// Informs the witness and returns the store's generation, or nil if the witness does not know it.
+    /// Informs the witness and returns the store's generation, or nil if the witness did not answer.
     ///
     /// A failure does not stop a running server, which tries again after the next interval.
     @discardableResult
@@ -96,10 +96,12 @@ package struct WitnessKeeper: Sendable {
             return generation
         } catch let error as WitnessFailure {
             self.parts.log.critical("the witness knows a later state of the store", metadata: ["reason": "\(error)"])
+            // The witness has answered, and would answer the same again.
+            return self.parts.generation()
         } catch {
             self.parts.log.error("the witness does not answer", metadata: ["reason": "\(error)"])
+            return nil
         }
-        return nil
     }
 
     private func ask(with step: UInt64) async throws {

@@ -190,12 +190,7 @@ final class CommitQueue: Sendable {
             if isClosed { return nil }
             self.wake.wait()
         }
-        self.gather(atMost: min(previous, self.longestGathering))
-        let late = self.state.withLock { state in
-            defer { state.reads = [] }
-            return state.reads
-        }
-        _ = self.answer(late, read)
+        _ = self.answer(self.gather(atMost: min(previous, self.longestGathering)), read)
         let (batch, since) = self.state.withLock { state in
             let since = state.since
             let batch = state.takeBatch()
@@ -216,15 +211,21 @@ final class CommitQueue: Sendable {
     }
 
     /// Waits until no more steps are expected or the time is up.
-    private func gather(atMost limit: Duration) {
-        guard !self.expected.isNone, limit > .zero else { return }
+    ///
+    /// Takes and returns the steps that only read and arrived in the meantime.
+    private func gather(atMost limit: Duration) -> [PendingStep] {
+        guard !self.expected.isNone, limit > .zero else { return [] }
         let gathers = self.state.withLock { state in
             state.isGathering = !state.isClosed && state.waiting.count < Self.largestBatch
             return state.isGathering
         }
         // A late signal only causes one extra pass of the loop above.
         if gathers { self.wake.wait(atMost: limit) }
-        self.state.withLock { $0.isGathering = false }
+        return self.state.withLock { state in
+            state.isGathering = false
+            defer { state.reads = [] }
+            return state.reads
+        }
     }
 
     /// Rejects further steps.

@@ -41,10 +41,10 @@ package enum StoreFile {
                 return
             }
             let offset = StoreFile.pageSizeOffset
-            let size = Int(bytes[offset]) << 8 | Int(bytes[offset + 1])
+            let number = Int(bytes[offset]) << 8 | Int(bytes[offset + 1])
             // 65,536 does not fit into two bytes, so the header contains 1 instead.
-            let isValid = size == 1 || size >= 512 && size.nonzeroBitCount == 1
-            self.pageSize = isValid ? (size == 1 ? 65_536 : size) : nil
+            let size = number == 1 ? 65_536 : number
+            self.pageSize = size >= 512 && size.nonzeroBitCount == 1 ? size : nil
             self.version = Int(StoreFile.number(at: StoreFile.versionOffset, in: bytes))
         }
     }
