@@ -512,6 +512,7 @@ let server: [Target] = [
             metrics,
             mustache,
             nioCore,
+            nioHTTP1,
             unixSignals,
         ],
         path: "Sources/Server/DeletionPortal"

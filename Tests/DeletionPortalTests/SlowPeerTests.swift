@@ -48,6 +48,9 @@ struct SlowPeerTests {
     @Test(
         "invalid or oversized HTTP is rejected without a page",
         arguments: [
+            "GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: a\r\nhost:\r\n\r\n", "GET / HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n",
+            "POST /en HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n",
             "\u{16}\u{3}\u{1}\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "GET /\r\n\r\n",
             "GET / HTTP/1.1\r\nHost: a\r\nX: " + String(repeating: "x", count: 20_000) + "\r\n\r\n",
             "GET / HTTP/1.1\r\nHost: a\r\n" + String(repeating: "X: y\r\n", count: 200) + "\r\n",
@@ -63,6 +66,31 @@ struct SlowPeerTests {
             let answer = await peer.receive(until: "</html>")
             #expect(!answer.contains("200 OK"), "\(answer.prefix(200))")
             #expect(await happens { await peer.closed() })
+        }
+    }
+
+    @Test("a client that expects an interim response gets it before it sends the body, unless it speaks HTTP/1.0")
+    func interim() async throws {
+        try await TestPortal().run { browser in
+            let peer = try await RawClient(port: browser.port)
+            // A line end is one character.
+            let head = RawClient.head(byteCount: 4).dropLast() + "Expect: 100-Continue\r\n\r\n"
+            await peer.send(String(head))
+            #expect(await peer.receive(until: "\r\n\r\n") == "HTTP/1.1 100 Continue\r\n\r\n")
+            await peer.send("code")
+            #expect(await peer.receive(until: "</html>").hasPrefix("HTTP/1.1 400 Bad Request\r\n"))
+            let old = try await RawClient(port: browser.port)
+            await old.send(head.replacing("1.1", with: "1.0") + "code")
+            #expect(await old.receive(until: nil).hasPrefix("HTTP/1.1 400 Bad Request\r\n"))
+        }
+    }
+
+    @Test("an HTTP/1.0 request needs no Host field, and its connection is closed after the response")
+    func old() async throws {
+        try await TestPortal().run { browser in
+            let peer = try await RawClient(port: browser.port)
+            await peer.send("GET /livez HTTP/1.0\r\n\r\n")
+            #expect(await peer.receive(until: nil).hasPrefix("HTTP/1.1 200 OK\r\n"))
         }
     }
 

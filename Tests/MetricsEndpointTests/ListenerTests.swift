@@ -111,6 +111,14 @@ struct ListenerTests {
         }
     }
 
+    @Test("a probe that speaks HTTP/1.0 needs no Host field")
+    func old() async throws {
+        try await Listening.run { listening in
+            let answer = try await listening.answer(to: "GET /livez HTTP/1.0\r\n\r\n")
+            #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n"))
+        }
+    }
+
     @Test("an address in use is reported")
     func inUse() async throws {
         try await Listening.run { listening in
@@ -185,7 +193,7 @@ struct ListenerAttackTests {
             let answer = try await listening.answer(to: String(repeating: request, count: 50))
             #expect(answer.components(separatedBy: "HTTP/1.1 ").count <= 2)
             #expect(answer.isEmpty || answer.contains("Connection: close\r\n"))
-            let smuggled = "GET /livez HTTP/1.1\r\nContent-Length: \(request.utf8.count)\r\n\r\n" + request
+            let smuggled = "GET /livez HTTP/1.1\r\nHost: a\r\nContent-Length: \(request.utf8.count)\r\n\r\n" + request
             #expect(try await listening.answer(to: smuggled).components(separatedBy: "HTTP/1.1 ").count <= 2)
         }
     }
@@ -207,7 +215,9 @@ struct ListenerAttackTests {
         "malformed HTTP is rejected",
         arguments: [
             "\u{16}\u{3}\u{1}\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "GET\r\n\r\n", "\r\n\r\n\r\n\u{0}\r\n\r\n",
-            "GET /metrics HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
+            "GET /metrics HTTP/1.1\r\n\r\n", "GET /metrics HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",
+            "GET /metrics HTTP/1.0\r\nHost: a\r\nhost: b\r\n\r\n",
+            "GET /metrics HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
         ]
     )
     func broken(sent: String) async throws {

@@ -97,18 +97,17 @@ package struct PortalServer: Sendable {
     ) -> Application<PortalResponder> {
         var quiet = Logger(label: "http") { _ in SwiftLogNoOpLogHandler() }
         quiet.logLevel = .critical
+        let configuration = HTTP1Channel.Configuration(
+            idleTimeout: TimeAmount(self.limits.idle),
+            httpDecoderConfiguration: HTTP1Channel.Configuration.DecoderConfiguration(
+                maxHeaderFieldSize: 8 * 1024,
+                maxHeaderListSize: 16 * 1024,
+                maxHeaderFieldCount: 100
+            )
+        )
         return Application(
             responder: self.responder,
-            server: .http1(
-                configuration: HTTP1Channel.Configuration(
-                    idleTimeout: TimeAmount(self.limits.idle),
-                    httpDecoderConfiguration: HTTP1Channel.Configuration.DecoderConfiguration(
-                        maxHeaderFieldSize: 8 * 1024,
-                        maxHeaderListSize: 16 * 1024,
-                        maxHeaderFieldCount: 100
-                    )
-                )
-            ),
+            server: HTTPServerBuilder { PortalHTTPChannel(responder: $0, configuration: configuration) },
             configuration: ApplicationConfiguration(
                 address: .hostname(self.address.host, port: self.address.port),
                 availableConnectionsDelegate: MaximumAvailableConnections(self.limits.connections)

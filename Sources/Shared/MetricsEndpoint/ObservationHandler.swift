@@ -33,6 +33,11 @@ final class ObservationHandler: ChannelInboundHandler {
         self.hasAnswered = true
         // The body and any further data stay in the socket's buffer.
         context.channel.setOption(.autoRead, value: false).whenFailure { _ in }
+        let hosts = head.headers["Host"].count
+        // RFC 9112 §3.2.
+        guard hosts == 1 || (hosts == 0 && head.version == .http1_0) else {
+            return self.send(.malformed, isHead: false, context: context)
+        }
         let isHead = head.method == .HEAD
         let path = head.uri.prefix { $0 != "?" }
         guard ["/metrics", "/livez", "/readyz"].contains(path) else {
