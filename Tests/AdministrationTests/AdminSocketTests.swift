@@ -49,11 +49,9 @@ struct AdminSocketTests {
 
     @Test("a connection beyond the limit receives the reason, and nothing is done")
     func busy() async throws {
-        // The idle connections must outlast the making of all the others, also on a busy machine. If they were not
-        // fresh, the last connection would displace one of them.
+        // The idle connections must outlast the making of all the others, also on a busy machine.
         var limits = TransportLimits.admin
         limits.idleWithoutSession = .seconds(600)
-        limits.freshness = .seconds(600)
         try await InProcessServer.run { [limits] server in
             let listener = try await LocalListener.bind(
                 path: self.path,

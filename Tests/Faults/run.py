@@ -17,19 +17,17 @@ import os
 import random
 import re
 import resource
-import select
 import shutil
 import signal
 import socket
 import sqlite3
-import ssl
 import subprocess
 import sys
-import threading
 import time
 import urllib.request
 
 from bench import Bench, Outcome, Server, flip, temporary_folder, wal_commits
+from crowd import BEGIN_ENROLLMENT, HELLO, Crowd, Phones, any_address
 
 FAULTS = []
 IS_ROOT = os.geteuid() == 0
@@ -539,97 +537,103 @@ def descriptors(bench, dice):
 # --- floods
 
 
-class Crowd:
-    """Connections with a completed handshake and no session, from several addresses, which are opened again when the
-    server closes them."""
+class FullTable:
+    """A server with few places and an observation listener, and a crowd that fills them."""
 
-    def __init__(self, port, sources, each, rate):
-        self.port, self.each, self.pause, self.is_over = port, each, 1 / rate, False
-        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        self.context.check_hostname, self.context.verify_mode = False, ssl.CERT_NONE
-        self.context.set_alpn_protocols(["remote-pin/1"])
-        self.threads = [threading.Thread(target=self.flood, args=(source,)) for source in sources]
-        for thread in self.threads:
-            thread.start()
+    def __init__(self, bench, folder, places):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+        self.places = places
+        self.server = Server(
+            bench, folder,
+            ["--limits.connections", str(places), "--limits.connections-per-source", str(places // 4),
+             "--observation.listen", "127.0.0.1:0"],
+        )
+        self.port = int(re.search(r"ready on \S+:(\d+)", self.server.output).group(1))
+        self.probe = int(re.search(r"observed address=\S+:(\d+)", self.server.output).group(1))
 
-    def flood(self, source):
-        held, closed = {}, select.poll()
-        while not self.is_over:
-            for number, _ in closed.poll(0):
-                # Only an end is expected, or the tickets that follow a handshake.
-                try:
-                    is_open = bool(held[number].recv(4096))
-                except ssl.SSLWantReadError:
-                    is_open = True
-                except OSError:
-                    is_open = False
-                if not is_open:
-                    closed.unregister(number)
-                    held.pop(number).close()
-            if len(held) < self.each:
-                try:
-                    plain = socket.create_connection(("127.0.0.1", self.port), timeout=5, source_address=(source, 0))
-                    client = self.context.wrap_socket(plain)
-                    client.setblocking(False)
-                    held[client.fileno()] = client
-                    closed.register(client, select.POLLIN)
-                except OSError:
-                    pass
-            time.sleep(self.pause)
-        for client in held.values():
-            client.close()
+    def metric(self, series):
+        text = urllib.request.urlopen(f"http://127.0.0.1:{self.probe}/metrics", timeout=10).read().decode()
+        return next(float(line.split()[-1]) for line in text.splitlines() if line.startswith(series + " "))
 
-    def end(self):
-        self.is_over = True
-        for thread in self.threads:
-            thread.join()
+    @property
+    def held(self):
+        return self.metric("remote_pin_connections")
+
+    @property
+    def displaced(self):
+        return self.metric('remote_pin_connections_refused_total{limit="without_session"}')
+
+    def judge(self, crowd, action):
+        """Waits until the crowd fills the table, and returns the outcome of the action; ends crowd and server."""
+        try:
+            end = time.monotonic() + 60
+            while self.held < 0.98 * self.places:
+                if time.monotonic() > end:
+                    return Outcome("the table was never full", True, self.server.output)
+                time.sleep(0.1)
+            return action()
+        finally:
+            crowd.end()
+            self.server.ends()
+
+
+def one_of_four(thread):
+    return f"127.0.0.{2 + thread}"
 
 
 @fault("connection table full from 4 sources, an honest wallet from a fifth", 1, "100 of 100 unlocks within 2 s")
 def table_full(bench, dice):
     folder = bench.copy("stopped")
-    places, result = 2000, folder / "result.json"
-    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-    server = Server(
-        bench, folder,
-        ["--limits.connections", str(places), "--limits.connections-per-source", str(places // 4),
-         "--observation.listen", "127.0.0.1:0"],
-    )
-    port = int(re.search(r"ready on \S+:(\d+)", server.output).group(1))
-    probe = int(re.search(r"observed address=\S+:(\d+)", server.output).group(1))
+    table, result = FullTable(bench, folder, 2000), folder / "result.json"
 
-    def metric(series):
-        text = urllib.request.urlopen(f"http://127.0.0.1:{probe}/metrics", timeout=10).read().decode()
-        return next(float(line.split()[-1]) for line in text.splitlines() if line.startswith(series + " "))
-
-    def displaced():
-        return metric('remote_pin_connections_refused_total{limit="without_session"}')
-
-    crowd = Crowd(port, [f"127.0.0.{number}" for number in range(2, 6)], places // 4, rate=100)
-    try:
-        end = time.monotonic() + 60
-        while metric("remote_pin_connections") < 0.99 * places or displaced() == 0:
-            if time.monotonic() > end:
-                return Outcome("the table was never full", True, server.output)
-            time.sleep(0.1)
-        before = displaced()
+    def unlocks():
+        before = table.displaced
         status, output = bench.run(
             "pin-load", "run", "--lab", folder / "lab", "--wallets", folder / "fleet", "--connections", 4, "--rate", 5,
             "--connection", "new", "--mix", "right=1", "--duration", "20s", "--out", result, timeout=120,
         )
-        held, closed = metric("remote_pin_connections"), displaced() - before
-    finally:
-        crowd.end()
-        server.ends()
-    totals = json.loads(result.read_text())["totals"]
-    unlock = totals["operations"]["unlock"]
-    times = unlock["latencyMicros"]
-    in_time = sum(count for limit, count in zip(times["values"], times["counts"]) if limit <= 2_000_000)
-    good = min(in_time, unlock["outcomes"].get("valid", 0))
-    slowest = times["max"] / 1e6
-    detail = f"{held:.0f} connections held, {closed:.0f} closed for newcomers, slowest unlock {slowest:.3f} s\n{output}"
-    print(detail.splitlines()[0], file=sys.stderr)
-    return Outcome(f"{good} of {totals['count']} unlocks within 2 s", status != 0 or held < 0.75 * places, detail)
+        held, closed = table.held, table.displaced - before
+        totals = json.loads(result.read_text())["totals"]
+        unlock = totals["operations"]["unlock"]
+        times = unlock["latencyMicros"]
+        in_time = sum(count for limit, count in zip(times["values"], times["counts"]) if limit <= 2_000_000)
+        good = min(in_time, unlock["outcomes"].get("valid", 0))
+        slowest = times["max"] / 1e6
+        print(f"{held:.0f} held, {closed:.0f} closed for newcomers, slowest unlock {slowest:.3f} s", file=sys.stderr)
+        return Outcome(f"{good} of {totals['count']} unlocks within 2 s", status != 0 or closed == 0, output)
+
+    crowd = Crowd(table.port, one_of_four, table.places, rate=400, calls=HELLO + BEGIN_ENROLLMENT)
+    return table.judge(crowd, unlocks)
+
+
+# About twenty phones behind a mobile operator's address have no session at a time.
+SHARED = "127.0.0.9"
+SHARING = {"unlocks": (SHARED, 0.4, 4.5), "enrollments of 3 s": (SHARED, 3, 2.8), "enrollments": (SHARED, 12, 0.7)}
+
+
+def phones_beside(bench, source, judged):
+    """Fills a table of 400 places at 45 connections a second, which begin enrollments, and lets phones connect."""
+    table = FullTable(bench, bench.copy("stopped"), 400)
+    crowd = Crowd(table.port, source, table.places, rate=45, calls=HELLO + BEGIN_ENROLLMENT)
+    phones = Phones(table.port, SHARING)
+
+    def connections():
+        phones.run(30)
+        detail = ", ".join(f"{name}: {sum(done)} of {len(done)}" for name, done in phones.results.items())
+        print(detail, file=sys.stderr)
+        return Outcome(f"{phones.share(judged)} %", detail=detail)
+
+    return table.judge(crowd, connections)
+
+
+@fault("connection table full from many addresses, unlocks behind a shared address", 1, "(99|100) %")
+def table_full_of_addresses(bench, dice):
+    return phones_beside(bench, lambda thread: any_address(), "unlocks")
+
+
+@fault("connection table full from 4 sources, enrollments of 12 s behind a shared address", 1, "(9[5-9]|100) %")
+def table_full_beside_enrollments(bench, dice):
+    return phones_beside(bench, one_of_four, "enrollments")
 
 
 # --- operators

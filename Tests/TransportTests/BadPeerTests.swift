@@ -284,7 +284,6 @@ struct BadPeerTests {
     func fullTable() async throws {
         var limits = TransportLimits()
         limits.connections = 3
-        limits.freshness = .seconds(3600)
         let (reasons, source) = AsyncStream.makeStream(of: RefusedConnections.Reason.self)
         let failures = Failures { if case .refused(let reason) = $0 { source.yield(reason) } }
         let context = try self.certificates.clientContext()
@@ -307,30 +306,6 @@ struct BadPeerTests {
             #expect(await refused.next(isolation: nil) == .withoutSession)
             await first.closed()
             for connection in [third, fourth, fifth] {
-                #expect(try await token(connection) == connection.channelBinding.bytes)
-                connection.close()
-            }
-        }
-    }
-
-    @Test("the last quarter of the table is for sessions and fresh connections")
-    func lastQuarter() async throws {
-        var limits = TransportLimits()
-        limits.connections = 4
-        limits.freshness = .zero
-        let (reasons, source) = AsyncStream.makeStream(of: RefusedConnections.Reason.self)
-        let failures = Failures { if case .refused(let reason) = $0 { source.yield(reason) } }
-        let context = try self.certificates.clientContext()
-        try await withServer(self.certificates, limits: limits, failures: failures, serve: sessions) { port, _, _ in
-            var refused = reasons.makeAsyncIterator()
-            let first = try await connect(port, context)
-            #expect(await first.answer(.reportWipe) == .other("reportWipe"))
-            let (second, third) = (try await connect(port, context), try await connect(port, context))
-            // One place is free, but the stale connections have theirs already.
-            let fourth = try await connect(port, context)
-            #expect(await refused.next(isolation: nil) == .withoutSession, "not closed for being idle")
-            await second.closed()
-            for connection in [first, third, fourth] {
                 #expect(try await token(connection) == connection.channelBinding.bytes)
                 connection.close()
             }

@@ -49,8 +49,7 @@ extension SettingTable {
         .number(1...1_000_000),
         standard: 10_000,
         "Highest number of concurrent connections. Above it a connection without a session is closed for each new one. "
-            + "Connections older than ten seconds without a session occupy at most three quarters of the places. Each "
-            + "connection uses a file descriptor."
+            + "Each connection uses a file descriptor."
     )
     package static let connectionsPerSource = Setting(
         "limits.connections-per-source",
@@ -65,15 +64,15 @@ extension SettingTable {
         "limits.handshakes",
         .number(10...1_000_000),
         standard: 1_000,
-        "Highest number of connections with an unfinished TLS handshake. Above it one of the oldest is closed, so that "
-            + "new clients are served and silent ones do not occupy a place."
+        "Highest number of connections with an unfinished TLS handshake. Above it one of them is closed for each new "
+            + "one, so that new clients are served and silent ones do not occupy a place."
     )
     package static let longFrames = Setting(
         "limits.long-frames",
         .number(10...1_000_000),
         standard: 500,
         "Highest number of connections with an unfinished message of more than 4,096 bytes; only a registration is "
-            + "that long. Above it one of the oldest is closed. Each may occupy about 130 KiB."
+            + "that long. Above it one of them is closed for each new one. Each may occupy about 130 KiB."
     )
     package static let framesPerSource = Setting(
         "limits.frames-per-source",

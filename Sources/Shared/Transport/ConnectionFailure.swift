@@ -6,7 +6,7 @@ package enum ConnectionFailure: Error, Hashable, Sendable, CustomStringConvertib
     case tls(TLSFailure)
     /// The load balancer did not start with a valid header.
     case proxyHeader(ProxyHeaderFault)
-    /// Too many handshakes were in progress, and this was one of the oldest (``TransportLimits/handshakes``).
+    /// Too many handshakes were in progress, and a newer one displaced this one (``TransportLimits/handshakes``).
     case displaced
 
     package var description: String {

@@ -44,11 +44,6 @@ struct ConnectionLimiter {
     /// Whether the table is full.
     var isFull: Bool { self.count >= self.limits.connections }
 
-    /// Whether only the last quarter of the table is free.
-    ///
-    /// Connections without a session may only use that quarter while they are fresh.
-    var isInLastQuarter: Bool { self.count >= self.limits.connections - self.limits.connections / 4 }
-
     /// Counts a connection, or returns the reason if it is refused because of a limit.
     ///
     /// - Parameters:

@@ -48,7 +48,7 @@ extension ConnectionListener {
             let gone = state.limiter.hasRoom(for: source) ? state.makeRoom(at: now) : nil
             let (id, refusal) = state.admit(channel, from: source, at: now, displacing: gone != nil)
             if let id { _ = state.withoutSession.begin(id, from: source, on: channel, at: now) }
-            let displaced = id.flatMap { state.handshakes.begin($0, from: source, on: channel) }
+            let displaced = id.flatMap { state.handshakes.begin($0, from: source, on: channel, at: now) }
             if let displaced {
                 state.withoutSession.end(displaced.id)
                 state.connections[displaced.id]?.isDisplaced = true
@@ -138,7 +138,7 @@ extension ConnectionListener {
         self.state.withLock { state in
             state.withoutSession.end(id)
             guard !isOpen, let connection = state.connections[id], !connection.isDisplaced else { return }
-            _ = state.withoutSession.begin(id, from: connection.source, on: connection.channel)
+            _ = state.withoutSession.begin(id, from: connection.source, on: connection.channel, at: .now())
         }
     }
 
@@ -153,10 +153,11 @@ extension ConnectionListener {
                 state.longFrames.end(id)
                 return (nil, nil)
             }
-            let gone = state.longFrames.begin(id, from: connection.source, on: connection.channel)
+            let now = NIODeadline.now()
+            let gone = state.longFrames.begin(id, from: connection.source, on: connection.channel, at: now)
             guard let gone, let displaced = state.connections[gone.id] else { return (nil, nil) }
             let source = displaced.source ?? PeerSource(nil)
-            let report = state.limiter.refused(source, for: .longFrames, at: .now())
+            let report = state.limiter.refused(source, for: .longFrames, at: now)
             return (displaced.frames, State.Refusal(reason: .longFrames, report: report))
         }
         self.refused(refusal)
@@ -177,19 +178,14 @@ extension ConnectionListener.State {
         let close: @Sendable () -> Void
     }
 
-    /// Removes a connection without a session if the table is full, or if only its last quarter is left and the
-    /// connection is not fresh.
+    /// Removes a connection without a session if the table is full.
     ///
-    /// Threat: peers without a wallet could fill the table so that no wallet can connect. Once a connection is older
-    /// than ``TransportLimits/freshness``, it can only keep a place in the first three quarters of the table, and such
-    /// peers displace each other. A wallet opens its session within two round trips of the handshake and is then safe
-    /// from them.
+    /// Threat: peers without a wallet could fill the table so that no wallet can connect. Instead they displace each
+    /// other. A wallet opens its session within two round trips of the handshake and is then safe from them.
     ///
     /// - Returns: The removed connection, which the caller must close.
     fileprivate mutating func makeRoom(at now: NIODeadline) -> Displaced? {
-        guard !self.isStopped, self.limiter.isInLastQuarter else { return nil }
-        let stale = self.withoutSession.displace(startedBefore: now - self.freshness)
-        guard let gone = stale ?? (self.limiter.isFull ? self.withoutSession.displace() : nil) else { return nil }
+        guard !self.isStopped, self.limiter.isFull, let gone = self.withoutSession.displace(at: now) else { return nil }
         self.handshakes.end(gone.id)
         self.longFrames.end(gone.id)
         self.connections[gone.id]?.isDisplaced = true

@@ -36,7 +36,6 @@ final class ConnectionListener: Sendable {
         ///
         /// Always empty for a local socket.
         var withoutSession = PendingConnections()
-        let freshness: TimeAmount
         var channel: (any Channel)?
         /// The path of the Unix socket, until the file is removed.
         var path: String?
@@ -59,8 +58,7 @@ final class ConnectionListener: Sendable {
             State(
                 limiter: ConnectionLimiter(limits: limits),
                 handshakes: PendingConnections(capacity: limits.handshakes),
-                longFrames: PendingConnections(capacity: limits.longFrames),
-                freshness: TimeAmount(limits.freshness)
+                longFrames: PendingConnections(capacity: limits.longFrames)
             )
         )
         self.queues = EventLoopTaskExecutor.all.map(ConnectionQueue.init)

@@ -47,6 +47,14 @@ package struct PeerSource: Hashable, Sendable, CustomStringConvertible {
         self.number = number
     }
 
+    /// The first source in the same network: that of the IPv4 /24 or the IPv6 /48.
+    ///
+    /// A /48 is the largest network that a hosting company or a tunnel broker assigns without a question.
+    var network: PeerSource {
+        let hostBits: UInt64 = self.family == .ipv4 ? 8 : 16
+        return PeerSource(family: self.family, number: (self.number >> hostBits) << hostBits)
+    }
+
     /// An address that other programs can use for this source, which is the IPv4 address or the first address of the
     /// IPv6 network.
     ///

@@ -29,21 +29,18 @@ package struct TransportLimits: Hashable, Sendable {
     ///
     /// Beyond that, a new connection displaces one without a session.
     ///
-    /// A new connection is refused only if all others have a session. The last quarter is reserved for connections that
-    /// have a session or are fresh (see ``freshness``).
+    /// A new connection is refused only if all others have a session.
     package var connections = 10_000
-    /// The maximum time for which a new connection may occupy a place in the last quarter without having a session.
-    package var freshness: Duration = .seconds(10)
     /// The maximum number of concurrent connections from a single ``PeerSource``, or 0 if only the total is limited.
     package var connectionsPerSource = 2_500
     /// The maximum number of concurrent handshakes.
     ///
-    /// Beyond that, a new one displaces one of the oldest.
+    /// Beyond that, a new one displaces another one.
     package var handshakes = 1_000
     /// The maximum number of concurrent connections that hold all or part of a frame longer than 4 096 bytes that no
     /// task has taken yet.
     ///
-    /// Each of them holds at most about 130 KiB. Beyond that, a new one displaces one of the oldest.
+    /// Each of them holds at most about 130 KiB. Beyond that, a new one displaces another one.
     package var longFrames = 500
     /// The minimum time between two reports about connections closed because of a limit.
     package var refusalReportInterval: Duration = .seconds(10)
