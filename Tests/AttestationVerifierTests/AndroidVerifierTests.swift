@@ -2,6 +2,7 @@ import AttestationVerifier
 import Evidence
 import Lab
 import Testing
+import Vocabulary
 
 @Suite("Android key attestation")
 struct AndroidVerifierTests {
@@ -124,22 +125,50 @@ struct AndroidVerifierTests {
         #expect(item.refusal() == .allApplications)
     }
 
-    @Test("a patch level below the minimum, or not stated, is too old; without a minimum it is not checked")
-    func patchLevels() {
-        var item = self.item
-        item.policy.minimumOSPatchLevel = 202_610
-        #expect(item.refusal() == nil)
-        item.policy.minimumOSPatchLevel = 202_611
-        #expect(item.refusal() == .patchLevelTooOld)
-        item.policy.minimumOSPatchLevel = nil
-        item.policy.minimumVendorPatchLevel = 20_240_101
-        #expect(item.refusal() == .vendorPatchLevelTooOld)
-        item.hardware[.vendorPatchLevel] = .integer(20_240_101)
-        #expect(item.refusal() == nil)
-        item.policy.minimumBootPatchLevel = 20_240_101
-        #expect(item.refusal() == .bootPatchLevelTooOld)
-        item.hardware[.bootPatchLevel] = .integer(20_240_100)
-        #expect(item.refusal() == .bootPatchLevelTooOld)
+    struct PatchCase: Sendable {
+        let number: Int128?
+        let minimum: String
+        let isReached: Bool
+    }
+
+    @Test(
+        "each patch level may be a month or a day; one that is not stated or not a date is too old",
+        arguments: [
+            PatchCase(number: 202_610, minimum: "2025-01-01", isReached: true),
+            PatchCase(number: 202_501, minimum: "2025-01", isReached: true),
+            PatchCase(number: 202_412, minimum: "2025-01-01", isReached: false),
+            PatchCase(number: 20_250_105, minimum: "2025-01-05", isReached: true),
+            PatchCase(number: 20_250_104, minimum: "2025-01-05", isReached: false),
+            // A day of 2015 is not compared with a month as a number.
+            PatchCase(number: 20_150_101, minimum: "2025-01", isReached: false),
+            PatchCase(number: 202_501, minimum: "2025-01-05", isReached: false),
+            PatchCase(number: 20_250_100, minimum: "2025-01-01", isReached: true),
+            PatchCase(number: nil, minimum: "2000-01", isReached: false),
+            PatchCase(number: 0, minimum: "2000-01", isReached: false),
+            PatchCase(number: -202_610, minimum: "2000-01", isReached: false),
+            PatchCase(number: 202_613, minimum: "2000-01", isReached: false),
+            PatchCase(number: 20_269_900, minimum: "2000-01", isReached: false),
+            PatchCase(number: 20_260_230, minimum: "2000-01", isReached: false),
+            PatchCase(number: 2_147_483_647, minimum: "2000-01", isReached: false),
+            PatchCase(number: .max, minimum: "2000-01", isReached: false),
+        ]
+    )
+    func patchLevels(_ rule: PatchCase) throws {
+        let levels: [(AuthorizationTag, WritableKeyPath<AndroidPolicy, PatchLevel?>, AttestationRefusal)] = [
+            (.osPatchLevel, \.minimumOSPatchLevel, .patchLevelTooOld),
+            (.vendorPatchLevel, \.minimumVendorPatchLevel, .vendorPatchLevelTooOld),
+            (.bootPatchLevel, \.minimumBootPatchLevel, .bootPatchLevelTooOld),
+        ]
+        let least: PatchLevel = try #require(PatchLevel(rule.minimum))
+        for (tag, minimum, refusal) in levels {
+            var item = self.item
+            item.hardware[tag] = rule.number.map { .integer($0) }
+            #expect(item.refusal() == nil, "without a minimum it is not checked")
+            // The operating system's own claim does not count.
+            item.software[tag] = .integer(209_901)
+            item.policy[keyPath: minimum] = least
+            #expect(item.refusal() == (rule.isReached ? nil : refusal))
+        }
     }
 
     @Test("package, signer and version must belong to one configured app")

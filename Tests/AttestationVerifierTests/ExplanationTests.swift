@@ -46,6 +46,17 @@ struct ExplanationTests {
         #expect(explanation.description.contains("not compared: none was given"))
     }
 
+    @Test("a patch level is shown as a date, or as a number that is not a date")
+    func patchLevels() {
+        var item = AndroidCase()
+        item.hardware[.vendorPatchLevel] = .integer(20_261_005)
+        item.hardware[.bootPatchLevel] = .integer(20_269_900)
+        let text = self.explanation(item).description
+        #expect(text.contains("OS patch level       2026-10, without a day"), "\(text)")
+        #expect(text.contains("vendor patch level   2026-10-05\n"), "\(text)")
+        #expect(text.contains("boot patch level     20269900, which is not a date"), "\(text)")
+    }
+
     @Test("text in the evidence cannot move the cursor or start a new line")
     func hostileText() {
         var item = AndroidCase()
@@ -75,7 +86,7 @@ struct ExplanationTests {
         var android = AndroidPolicy(
             apps: [AndroidApp(package: "org.example.wallet", signatureDigests: [[0xAB]], minimumVersion: 7)]
         )
-        android.minimumOSPatchLevel = 202_501
+        android.minimumOSPatchLevel = PatchLevel("2025-01")
         android.statusList = StatusListPolicy(maximumAge: .seconds(86_400))
         let list = try #require(StatusList(json: Array(LabAuthority.statusList.utf8), fetched: AndroidCase.now))
         let verifier = EvidenceVerifier(
@@ -84,7 +95,7 @@ struct ExplanationTests {
         )
         let text = verifier.sentences(at: AndroidCase.now + .seconds(7200)).joined(separator: "\n")
         for part in [
-            "org.example.wallet, version code 7 or later, signed with ab.", "202501 or later",
+            "org.example.wallet, version code 7 or later, signed with ab.", "2025-01 or later",
             "boot state must be Verified", "google-rsa (SHA-256 of the key feb2ea75",
             "names 2 certificates and is 2 h old; after 24 h Android", "No iOS device can register",
         ] {

@@ -163,9 +163,9 @@ struct EnrollmentTests {
     func attestation(platform: Platform, fault: Fault) async throws {
         var options = InProcessServer.Options()
         options.android = { policy in
-            policy.minimumOSPatchLevel = 202_501
-            policy.minimumVendorPatchLevel = 20_250_101
-            policy.minimumBootPatchLevel = 20_250_101
+            policy.minimumOSPatchLevel = PatchLevel("2025-01")
+            policy.minimumVendorPatchLevel = PatchLevel("2025-01")
+            policy.minimumBootPatchLevel = PatchLevel("2025-01")
             policy.apps = policy.apps?.map { app in
                 var app = app
                 app.minimumVersion = 2

@@ -87,7 +87,7 @@ struct DeviceProfileTests {
             ("platform: ios\nmodel: [a]", "phone.yaml:2: `model` must be 1 to 100 characters"),
             (
                 "platform: ios\nos_patch_level: 2026",
-                "phone.yaml:2: `os_patch_level` must be a number, 200001 … 209912, not `2026`"
+                "phone.yaml:2: `os_patch_level` must be a date as yyyymm or yyyymmdd, not `2026`"
             ),
             (
                 "platform: ios\nsensor: reject:0",

@@ -27,9 +27,9 @@ final class LabBench: Sendable {
             minimumVersion: 50
         )
         var android = AndroidPolicy(apps: [app])
-        android.minimumOSPatchLevel = 202_401
-        android.minimumVendorPatchLevel = 20_240_101
-        android.minimumBootPatchLevel = 20_240_101
+        android.minimumOSPatchLevel = PatchLevel("2024-01")
+        android.minimumVendorPatchLevel = PatchLevel("2024-01")
+        android.minimumBootPatchLevel = PatchLevel("2024-01")
         self.verifier = EvidenceVerifier(
             policy: AttestationPolicy(
                 android: android,

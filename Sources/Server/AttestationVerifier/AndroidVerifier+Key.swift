@@ -1,4 +1,5 @@
 internal import Evidence
+internal import Vocabulary
 
 /// The `KeyPurpose` values used by the verifier (KeyMint).
 enum KeyPurpose {
@@ -87,17 +88,15 @@ extension AndroidVerifier {
 
     /// Checks the patch levels that have a minimum in the policy.
     ///
-    /// A missing level counts as too old.
+    /// A level that is missing or not a date counts as too old.
     private func checkPatchLevels(_ list: AuthorizationList) throws(AttestationRefusal) {
-        if let minimum = self.policy.minimumOSPatchLevel, (list.integer(.osPatchLevel) ?? 0) < minimum {
-            throw .patchLevelTooOld
+        func reaches(_ minimum: PatchLevel?, _ tag: AuthorizationTag) -> Bool {
+            guard let minimum else { return true }
+            return list.integer(tag).flatMap { PatchLevel(stated: $0) }?.isAtLeast(minimum) ?? false
         }
-        if let minimum = self.policy.minimumVendorPatchLevel, (list.integer(.vendorPatchLevel) ?? 0) < minimum {
-            throw .vendorPatchLevelTooOld
-        }
-        if let minimum = self.policy.minimumBootPatchLevel, (list.integer(.bootPatchLevel) ?? 0) < minimum {
-            throw .bootPatchLevelTooOld
-        }
+        guard reaches(self.policy.minimumOSPatchLevel, .osPatchLevel) else { throw .patchLevelTooOld }
+        guard reaches(self.policy.minimumVendorPatchLevel, .vendorPatchLevel) else { throw .vendorPatchLevelTooOld }
+        guard reaches(self.policy.minimumBootPatchLevel, .bootPatchLevel) else { throw .bootPatchLevelTooOld }
     }
 
     /// Requires a configured package and one of the digests configured *for it*.

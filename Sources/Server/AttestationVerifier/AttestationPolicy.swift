@@ -1,4 +1,5 @@
 package import Evidence
+package import Vocabulary
 
 /// The requirements for devices to register with a server.
 package struct AttestationPolicy: Hashable, Sendable {
@@ -80,12 +81,12 @@ package struct AndroidPolicy: Hashable, Sendable {
     package var allowsAttestKeys: Bool
     /// The accepted kinds of provisioning, or nil to accept any kind.
     package var provisioning: Set<Provisioning>?
-    /// The earliest accepted OS patch level as year and month, for example 202401, or nil to skip the check.
-    package var minimumOSPatchLevel: Int?
-    /// The earliest accepted vendor patch level as year, month and day, for example 20240105, or nil to skip the check.
-    package var minimumVendorPatchLevel: Int?
-    /// The earliest accepted boot patch level as year, month and day, for example 20240105, or nil to skip the check.
-    package var minimumBootPatchLevel: Int?
+    /// The earliest accepted patch level of the system, or nil to skip the check.
+    package var minimumOSPatchLevel: PatchLevel?
+    /// The earliest accepted patch level of the vendor image, or nil to skip the check.
+    package var minimumVendorPatchLevel: PatchLevel?
+    /// The earliest accepted patch level of the boot image, or nil to skip the check.
+    package var minimumBootPatchLevel: PatchLevel?
     package var statusList: StatusListPolicy
 
     /// Creates the policy for registrations of these apps (attestation.md).

@@ -26,7 +26,8 @@ extension AttestationRefusal {
         case .keyOrigin, .keyPurpose, .keyDigest, .allApplications:
             "The client must create a new signing key for SHA-256 that belongs to the app."
         case .patchLevelTooOld, .vendorPatchLevelTooOld, .bootPatchLevelTooOld:
-            "The user must install system updates; see `android.patch-level` and the vendor and boot patch levels."
+            "The user must install system updates. A phone that states no valid date cannot reach a minimum; see "
+                + "`android.patch-level` and the vendor and boot patch levels."
         case .packageMismatch, .signatureDigestMismatch, .rpIDMismatch:
             "This is another app, or a build that does not match `android.apps` or `ios.apps`."
         case .appVersionTooOld: "The user must update the app."

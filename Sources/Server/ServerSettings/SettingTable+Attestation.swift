@@ -1,4 +1,5 @@
 package import ConfigText
+package import Vocabulary
 
 extension SettingTable {
     static let android: [any SettingDeclaration] = [
@@ -38,17 +39,18 @@ extension SettingTable {
     package static let androidPatchLevel = Setting(
         optional: "android.patch-level",
         .patchLevel,
-        "Oldest accepted security patch of the system. If set, evidence without a patch level is rejected."
+        "Oldest accepted security patch of the system, of which phones state the month. If set, evidence without a "
+            + "patch level is rejected. A month, here and in evidence, counts as its first day."
     )
     package static let androidVendorPatchLevel = Setting(
         optional: "android.vendor-patch-level",
         .patchLevel,
-        "Oldest accepted security patch of the vendor image. Many real devices do not report one."
+        "Oldest accepted security patch of the vendor image. Many real devices do not report one, or only the month."
     )
     package static let androidBootPatchLevel = Setting(
         optional: "android.boot-patch-level",
         .patchLevel,
-        "Oldest accepted security patch of the boot image. Many real devices do not report one."
+        "Oldest accepted security patch of the boot image. Many real devices do not report one, or only the month."
     )
     package static let androidProvisioning = Setting(
         "android.provisioning",
@@ -111,8 +113,8 @@ extension SettingTable {
     )
 }
 
-extension Kind where Value == PatchLevelSetting {
+extension Kind where Value == PatchLevel {
     static var patchLevel: Kind {
-        .word("month", "YYYY-MM or YYYY-MM-DD", read: { PatchLevelSetting($0) }, write: { "\($0)" })
+        .word("month", "YYYY-MM or YYYY-MM-DD", read: { PatchLevel($0) }, write: { "\($0)" })
     }
 }

@@ -90,33 +90,3 @@ package enum AuditExportSetting: String, Hashable, Sendable, CaseIterable {
     case journal
     case syslog
 }
-
-/// The month or day of an Android security patch level, such as `2025-06` or `2025-06-05`.
-package struct PatchLevelSetting: Hashable, Sendable, CustomStringConvertible {
-    /// The year, in `2000...2999`.
-    package var year: Int
-    /// The month, in `1...12`.
-    package var month: Int
-    /// The day, in `1...31`, or nil to compare only the month.
-    package var day: Int?
-
-    /// Parses `2025-06` or `2025-06-05`.
-    package init?(_ text: String) {
-        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.count == 2 || parts.count == 3, parts[0].count == 4, parts.dropFirst().allSatisfy({ $0.count == 2 })
-        else { return nil }
-        let numbers = parts.compactMap { part in part.allSatisfy { $0.isASCII && $0.isNumber } ? Int(part) : nil }
-        guard numbers.count == parts.count, (2000...2999).contains(numbers[0]), (1...12).contains(numbers[1]) else {
-            return nil
-        }
-        if numbers.count == 3, !(1...31).contains(numbers[2]) { return nil }
-        self.year = numbers[0]
-        self.month = numbers[1]
-        self.day = numbers.count == 3 ? numbers[2] : nil
-    }
-
-    package var description: String {
-        ([self.month] + (self.day.map { [$0] } ?? []))
-            .reduce("\(self.year)") { text, number in text + (number < 10 ? "-0" : "-") + "\(number)" }
-    }
-}

@@ -38,9 +38,9 @@ enum AttestationSettings {
         policy.bootStates = Set(settings[SettingTable.androidBootStates].map(Self.state))
         policy.provisioning = Set(settings[SettingTable.androidProvisioning].map(Self.provisioning))
         policy.allowsAttestKeys = settings[SettingTable.androidAttestKeys]
-        policy.minimumOSPatchLevel = settings[SettingTable.androidPatchLevel].map { $0.year * 100 + $0.month }
-        policy.minimumVendorPatchLevel = settings[SettingTable.androidVendorPatchLevel].map(Self.day)
-        policy.minimumBootPatchLevel = settings[SettingTable.androidBootPatchLevel].map(Self.day)
+        policy.minimumOSPatchLevel = settings[SettingTable.androidPatchLevel]
+        policy.minimumVendorPatchLevel = settings[SettingTable.androidVendorPatchLevel]
+        policy.minimumBootPatchLevel = settings[SettingTable.androidBootPatchLevel]
         if settings[SettingTable.androidStatusList] != nil {
             policy.statusList = StatusListPolicy(
                 maximumAge: settings[SettingTable.androidStatusListMaximumAge],
@@ -87,10 +87,6 @@ enum AttestationSettings {
         case .factory: .factory
         case .remote: .remote
         }
-    }
-
-    private static func day(_ level: PatchLevelSetting) -> Int {
-        level.year * 10_000 + level.month * 100 + (level.day ?? 0)
     }
 
     /// Reads certificates from PEM files.

@@ -34,9 +34,9 @@ final class AndroidTarget: FuzzTarget {
         lenient.android.requiresLockedDevice = false
         var strict = Self.policy
         strict.android.validity = .strict
-        strict.android.minimumOSPatchLevel = 202_601
-        strict.android.minimumVendorPatchLevel = 20_260_101
-        strict.android.minimumBootPatchLevel = 20_260_101
+        strict.android.minimumOSPatchLevel = PatchLevel("2026-01")
+        strict.android.minimumVendorPatchLevel = PatchLevel("2026-01-01")
+        strict.android.minimumBootPatchLevel = PatchLevel("2026-01-01")
         self.verifiers = [lenient, strict].map {
             EvidenceVerifier(policy: $0, androidAnchors: Self.anchors, appleAnchors: [])
         }

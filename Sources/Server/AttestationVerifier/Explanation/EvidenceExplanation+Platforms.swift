@@ -135,14 +135,21 @@ extension EvidenceExplanation {
             ("security level", "attestation \(levels[0]), key \(levels[1])"),
             ("boot state", boot ?? "not stated by the hardware"),
             ("OS version", list.integer(.osVersion).map(String.init)),
-            ("OS patch level", list.integer(.osPatchLevel).map(String.init) ?? "not stated"),
-            ("vendor patch level", list.integer(.vendorPatchLevel).map(String.init) ?? "not stated"),
-            ("boot patch level", list.integer(.bootPatchLevel).map(String.init) ?? "not stated"),
+            ("OS patch level", Self.patchLevel(list, .osPatchLevel)),
+            ("vendor patch level", Self.patchLevel(list, .vendorPatchLevel)),
+            ("boot patch level", Self.patchLevel(list, .bootPatchLevel)),
             ("device", device.isEmpty ? "not stated" : device.joined(separator: " ")),
             ("application", packages?.joined(separator: ", ") ?? "not stated"),
             ("signed by", description.application?.signatureDigests.map(\.hex).joined(separator: ", ")),
             ("challenge", description.challenge.hex + (isChallengeGiven ? "" : " (not compared: none was given)")),
         ]
+    }
+
+    /// Returns a patch level as stated, and its meaning.
+    private static func patchLevel(_ list: AuthorizationList, _ tag: AuthorizationTag) -> String {
+        guard let number = list.integer(tag) else { return "not stated" }
+        guard let level = PatchLevel(stated: number) else { return "\(number), which is not a date" }
+        return level.day == nil ? "\(level), without a day" : "\(level)"
     }
 
     /// Returns the facts in authenticator data.

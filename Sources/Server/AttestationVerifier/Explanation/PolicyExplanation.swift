@@ -48,7 +48,7 @@ extension AndroidPolicy {
         return "must be " + self.bootStates.map(\.name).sorted().joined(separator: " or ")
     }
 
-    private static func level(_ name: String, _ minimum: Int?) -> String {
+    private static func level(_ name: String, _ minimum: PatchLevel?) -> String {
         guard let minimum else { return "\(name) is not checked" }
         return "\(name) must be \(minimum) or later"
     }

@@ -30,6 +30,8 @@ extension AndroidPolicy {
         self.keyRules = .any
         self.allowedKeys = policy.allowedKeys.map { Set($0) }
         self.allowsAttestKeys = policy.allowAttestKeys ?? false
-        self.minimumOSPatchLevel = policy.minOsPatchLevel
+        self.minimumOSPatchLevel = try policy.minOsPatchLevel.map { number throws(ManifestError) in
+            try PatchLevel(stated: number).required("min_os_patch_level")
+        }
     }
 }

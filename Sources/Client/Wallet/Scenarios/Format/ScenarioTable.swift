@@ -1,5 +1,6 @@
 internal import ConfigText
 internal import SimulatedPhone
+internal import Vocabulary
 internal import WalletFlows
 
 /// The keys of a scenario file.
@@ -69,13 +70,18 @@ enum ServerTable {
         Field("update.ios-minimum", Self.version, "iOS apps below this version are blocked."),
         Field("update.ios-notify", Self.version, "iOS apps below this version are notified of an update."),
         Field("android.security-level", .name("level", ["tee", "strongbox"]), "Where a key must be stored."),
-        Field("android.patch-level", .text("YYYY-MM, YYYY-MM-DD or none"), "Oldest accepted patch level."),
+        Field("android.patch-level", Self.patchLevel, "Oldest accepted patch level."),
         Field(
             "ios.environments",
             .list(.name("environment", ["production", "development"])),
             "Accepted App Attest environments."
         ),
     ]
+
+    static let patchLevel = Shape.matching(
+        "YYYY-MM, YYYY-MM-DD or none",
+        "^([0-9]{4}-[0-9]{2}(-[0-9]{2})?|none)$"
+    ) { text in text == "none" || PatchLevel(text) != nil }
 
     static let version = Shape.matching("a version, such as 1.4.0", #"^[0-9]+(\.[0-9]+){0,3}$"#) { text in
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)

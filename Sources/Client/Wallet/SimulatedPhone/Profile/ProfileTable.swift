@@ -28,19 +28,19 @@ enum ProfileTable {
         ProfileField(
             "os_patch_level",
             \.osPatchLevel,
-            .number(200_001...209_912),
+            .patchLevel,
             "Android: year and month of the system's security patch, as in 202610."
         ),
         ProfileField(
             "vendor_patch_level",
             \.vendorPatchLevel,
-            .optional(.day),
+            .optional(.patchLevel),
             "Android: year, month and day of the vendor image's security patch, as in 20261005."
         ),
         ProfileField(
             "boot_patch_level",
             \.bootPatchLevel,
-            .optional(.day),
+            .optional(.patchLevel),
             "Android: year, month and day of the boot image's security patch."
         ),
         ProfileField("strongbox", \.hasStrongBox, .flag, "Android: keys are stored in a separate security chip."),
@@ -97,11 +97,13 @@ extension Kind where Value == String {
 }
 
 extension Kind where Value == Int {
-    fileprivate static var day: Kind {
+    /// A patch level as stated by a phone.
+    fileprivate static var patchLevel: Kind {
         .word(
-            "day",
-            "yyyymmdd",
-            read: { text in Int(text).flatMap { (20_000_101...20_991_231).contains($0) ? $0 : nil } },
+            "date",
+            "a date as yyyymm or yyyymmdd",
+            schema: .pattern("^[0-9]{6}([0-9]{2})?$"),
+            read: { text in Int(text).flatMap { PatchLevel(stated: $0) == nil ? nil : $0 } },
             write: { "\($0)" }
         )
     }
