@@ -1073,6 +1073,7 @@ let tests: [Target] = [
             "DeviceInterface",
             "Evidence",
             "HostSystem",
+            "Lab",
             "MetricsEndpoint",
             "RemotePINServer",
             "Secrets",

@@ -64,8 +64,8 @@ struct AppleVerifierTests {
     @Test("a valid attestation is accepted, with and without extensions at the end")
     func accepted() {
         #expect(self.refusal(self.object()) == nil)
-        let map = CBOR.map([CBOR.Entry(.text("apple_bundle_version_01"), .text("7"))])
-        #expect(self.refusal(self.object { $0.extensions = map }) == nil)
+        let extensions = AppAttestExtensions(validationCategory: .appStore, bundleVersion: "7")
+        #expect(self.refusal(self.object { $0.extensions = extensions }) == nil)
     }
 
     @Test("an environment is accepted only if it is configured", arguments: AppAttestEnvironment.allCases)
@@ -155,7 +155,7 @@ struct AppleVerifierTests {
             key: self.key.publicKey,
             appID: self.appID,
             previousCounter: previous
-        )
+        ).map(\.counter)
     }
 
     @Test(

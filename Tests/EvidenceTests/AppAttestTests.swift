@@ -7,7 +7,7 @@ struct AppAttestTests {
     private let key = SigningKey()
     private let hash = sha256([1])
 
-    private func data(credential: Bool, extensions: CBOR? = nil) -> AuthenticatorData {
+    private func data(credential: Bool, extensions: AppAttestExtensions? = nil) -> AuthenticatorData {
         AuthenticatorData(
             rpIDHash: self.hash,
             flags: AuthenticatorData.hasCredential,
@@ -24,8 +24,8 @@ struct AppAttestTests {
 
     @Test("authenticator data is read as it was written", arguments: [true, false], [true, false])
     func dataRoundTrip(credential: Bool, extended: Bool) throws {
-        let map = CBOR.map([CBOR.Entry(.text("apple_bundle_version_01"), .text("1"))])
-        let data = self.data(credential: credential, extensions: extended ? map : nil)
+        let extensions = AppAttestExtensions(validationCategory: .appStore, bundleVersion: "1")
+        let data = self.data(credential: credential, extensions: extended ? extensions : nil)
         #expect(try AuthenticatorData(decoding: data.encoded, withCredential: credential) == data)
     }
 
@@ -52,11 +52,10 @@ struct AppAttestTests {
         #expect(throws: AuthenticatorDataError.truncated) {
             try AuthenticatorData(decoding: Array(assertion.prefix(36)), withCredential: false)
         }
-        #expect(throws: AuthenticatorDataError.trailingBytes) {
-            try AuthenticatorData(decoding: assertion + [1, 2, 3], withCredential: false)
-        }
-        #expect(throws: AuthenticatorDataError.trailingBytes) {
-            try AuthenticatorData(decoding: assertion + [0xA0, 0x00], withCredential: false)
+        for bytes in [[1, 2, 3], [0xA0, 0x00], [0xA0, 0xFF]] as [[UInt8]] {
+            #expect(throws: AuthenticatorDataError.extensions) {
+                try AuthenticatorData(decoding: assertion + bytes, withCredential: false)
+            }
         }
         #expect(throws: AuthenticatorDataError.truncated) {
             try AuthenticatorData(decoding: Array(attestation.prefix(60)), withCredential: true)

@@ -73,8 +73,14 @@ struct CBORTests {
             let bytes = (0..<Int.random(in: 0...24, using: &generator)).map { _ in
                 UInt8.random(in: .min ... .max, using: &generator)
             }
-            guard let item = try? CBOR(decoding: bytes) else { continue }
+            // The lenient decoder accepts what the strict one accepts, and knows it.
+            let lenient = try? CBOR.items(leniently: bytes[...])
+            guard let item = try? CBOR(decoding: bytes) else {
+                #expect(lenient?.items.count != 1 || lenient?.isStrict == false, "seed \(seed)")
+                continue
+            }
             #expect(item.encoded == bytes, "seed \(seed)")
+            #expect(lenient?.items == [item] && lenient?.isStrict == true, "seed \(seed)")
         }
     }
 }

@@ -147,7 +147,7 @@ struct SimulatedDeviceTests {
             key: attested.deviceKey,
             appID: attested.appID,
             previousCounter: previous
-        )
+        ).map(\.counter)
     }
 
     @Test("an iOS device's counter increases with each proof, also after a restart of the app")

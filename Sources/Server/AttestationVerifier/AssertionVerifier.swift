@@ -1,9 +1,9 @@
-internal import Evidence
+package import Evidence
 package import Vocabulary
 
 /// Verifies App Attest assertions, which iOS devices use to prove that they hold their key.
 package enum AssertionVerifier {
-    /// Verifies an assertion and returns its counter.
+    /// Verifies an assertion and returns the signed data, which includes its counter.
     ///
     /// - Parameters:
     ///   - clientDataHash: The SHA-256 digest of the statement.
@@ -17,15 +17,15 @@ package enum AssertionVerifier {
         key: P256PublicKey,
         appID: String,
         previousCounter: UInt32
-    ) -> Result<UInt32, AttestationRefusal> {
-        Result { () throws(AttestationRefusal) -> UInt32 in
+    ) -> Result<AuthenticatorData, AttestationRefusal> {
+        Result { () throws(AttestationRefusal) -> AuthenticatorData in
             try self.verified(
                 encoded,
                 clientDataHash: clientDataHash.bytes,
                 key: key,
                 appID: appID,
                 previousCounter: previousCounter
-            ).counter
+            )
         }
     }
 

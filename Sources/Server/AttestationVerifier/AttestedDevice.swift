@@ -41,6 +41,10 @@ package struct AttestedDevice: Sendable {
     package let time: Timestamp
     /// Whether the status list was missing or too old, which should be logged as a warning.
     package let isStatusListStale: Bool
+    /// The extension data of the attestation.
+    ///
+    /// Only on iOS since version 27.
+    package let extensions: AppAttestExtensions?
 
     /// Truncates a text by Unicode scalars, because a single user-perceived character can have any length.
     private static func cut(_ text: String) -> String {
@@ -126,6 +130,7 @@ extension AttestedDevice {
         self.serialNumbers = attestation.certificates.map { Self.cut($0.serialNumber) }
         self.time = time
         self.isStatusListStale = attestation.isStatusListStale
+        self.extensions = nil
     }
 
     init(_ attestation: AppleAttestation, at time: Timestamp) {
@@ -133,7 +138,7 @@ extension AttestedDevice {
         self.platform = .iOS
         self.deviceKey = attestation.key
         self.appID = attestation.appID
-        if case .text(let version) = extensions?["apple_bundle_version_01"] {
+        if case .value(let version) = extensions?.bundleVersion {
             self.appVersion = Self.cut(version)
         } else {
             self.appVersion = nil
@@ -152,5 +157,6 @@ extension AttestedDevice {
         self.serialNumbers = attestation.certificates.map { Self.cut($0.serialNumber) }
         self.time = time
         self.isStatusListStale = false
+        self.extensions = extensions
     }
 }

@@ -1,4 +1,5 @@
 internal import AttestationVerifier
+internal import Evidence
 internal import Statements
 internal import Vocabulary
 internal import Wire
@@ -16,6 +17,8 @@ struct DeviceProofs: Sendable {
 
     /// The identity that a proof is checked against if its form does not match the wallet's identity.
     let decoy: IdentityRecord
+    /// Receives the extension data of each proof that a registered key signed.
+    let onExtensions: @Sendable (AppAttestExtensions?) -> Void
 
     /// Checks a proof against an identity.
     ///
@@ -36,7 +39,8 @@ struct DeviceProofs: Sendable {
             // A store operation compares the counter with the last accepted one and stores it durably.
             previousCounter: 0
         )
-        guard identity.platform == .iOS, case .success(let counter) = verdict else { return .bad }
-        return .good(assertionCounter: counter)
+        guard identity.platform == .iOS, case .success(let data) = verdict else { return .bad }
+        self.onExtensions(data.extensions)
+        return .good(assertionCounter: data.counter)
     }
 }

@@ -42,7 +42,8 @@ package final class ServerState: Sendable {
         self.terms = ServiceTerms(rules: parts.rules, controls: controls)
         self.devices = DeviceVerifier(
             attestations: Attestations(parts.attestations, statusList: parts.statusList),
-            decoy: decoy
+            decoy: decoy,
+            extensions: ExtensionNotices(log: parts.log)
         )
         let meters = RevocationMeters(parts.metrics)
         let notify = parts.onEvent
@@ -78,11 +79,13 @@ struct DeviceVerifier: Sendable {
     let proofs: DeviceProofs
     /// The stand-in for wallets that do not exist.
     let decoy: Decoy
+    let extensions: ExtensionNotices
 
-    init(attestations: Attestations, decoy: Decoy) {
+    init(attestations: Attestations, decoy: Decoy, extensions: ExtensionNotices) {
         self.attestations = attestations
-        self.proofs = DeviceProofs(decoy: decoy.record)
+        self.proofs = DeviceProofs(decoy: decoy.record) { extensions.note($0) }
         self.decoy = decoy
+        self.extensions = extensions
     }
 }
 

@@ -54,8 +54,14 @@ package struct AppAttestKey: Sendable {
     }
 
     /// Returns an assertion by this key with the given counter.
-    package func assertion(for clientDataHash: SHA256Digest, counter: UInt32) -> AppAttestAssertion {
-        AppAttestAssertion(of: self.appID, for: clientDataHash, counter: counter) { self.key.derSignature(for: $0) }
+    package func assertion(
+        for clientDataHash: SHA256Digest,
+        counter: UInt32,
+        extensions: AppAttestExtensions? = nil
+    ) -> AppAttestAssertion {
+        AppAttestAssertion(of: self.appID, for: clientDataHash, counter: counter, extensions: extensions) {
+            self.key.derSignature(for: $0)
+        }
     }
 }
 
@@ -69,6 +75,7 @@ extension AppAttestAssertion {
         of appID: String,
         for clientDataHash: SHA256Digest,
         counter: UInt32,
+        extensions: AppAttestExtensions? = nil,
         sign: (_ message: [UInt8]) -> [UInt8]
     ) {
         let data = AuthenticatorData(
@@ -76,7 +83,7 @@ extension AppAttestAssertion {
             flags: AuthenticatorData.hasCredential,
             counter: counter,
             credential: nil,
-            extensions: nil
+            extensions: extensions
         ).encoded
         let nonce = Self.nonce(authenticatorData: data, clientDataHash: clientDataHash.bytes)
         self.init(signature: sign(nonce.bytes), authenticatorData: data)

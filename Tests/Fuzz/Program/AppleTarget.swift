@@ -37,7 +37,7 @@ final class AppleTarget: FuzzTarget {
             appID: self.key.appID,
             previousCounter: 3
         )
-        if case .success(let counter) = result { require(counter > 3, "a used counter is accepted") }
+        if case .success(let data) = result { require(data.counter > 3, "a used counter is accepted") }
     }
 
     private func verifyAttestation(_ object: [UInt8], _ options: UInt8) {
@@ -87,8 +87,12 @@ final class AppleTarget: FuzzTarget {
     var seeds: [[UInt8]] {
         let authority = LabAuthority()
         var data = self.key.attestedData
-        data.extensions = .map([.init(.text("a"), .unsigned(1))])
-        return [self.key.attestedData, data].map { data in
+        data.extensions = AppAttestExtensions(validationCategory: .appStore, bundleVersion: "1")
+        var later = data
+        later.extensions = [UInt8](hex: "bf6161fb3ff00000000000007f61626163ffc11a00000001ffa0").flatMap { bytes in
+            try? AppAttestExtensions(decoding: bytes[...])
+        }
+        return [self.key.attestedData, data, later].map { data in
             [0]
                 + self.key.attestation(
                     saying: data,

@@ -54,6 +54,9 @@ final class CBORTarget: FuzzTarget {
     func run(_ input: [UInt8]) {
         // A strict decoder accepts one encoding of each value, so encoding it gives the same bytes.
         if let item = try? CBOR(decoding: input) { require(item.encoded == input, "CBOR changes when it is read") }
+        if let found = try? CBOR.items(leniently: input[...]), found.isStrict {
+            require(found.items.flatMap(\.encoded) == input, "a form that is not strict passes for strict")
+        }
         _ = try? AppAttestObject(decoding: input)
         _ = try? AppAttestAssertion(decoding: input)
         for hasCredential in [true, false] {

@@ -94,7 +94,7 @@ enum ManifestFacts {
             facts["aaguid"] = .string(credential.aaguid.hex)
             facts["credential_id"] = .string(credential.id.hex)
         }
-        if let extensions = data.extensions { facts["extensions"] = Self.value(extensions) }
+        if let extensions = data.extensions { facts["extensions"] = Self.value(.map(extensions.entries)) }
         return .object(facts)
     }
 
@@ -114,6 +114,7 @@ enum ManifestFacts {
             )
         case .boolean(let value): .boolean(value)
         case .null: .null
+        case .other(let encoded): .object(["cbor": .string(encoded.hex)])
         }
     }
 

@@ -54,7 +54,9 @@ extension Conversation {
                 )
             }
         switch verdict {
-        case .success(let device): return device
+        case .success(let device):
+            self.server.devices.extensions.note(device.extensions)
+            return device
         case .failure(let refusal): throw CallFailure.attestation(refusal.rawValue)
         }
     }

@@ -14,8 +14,8 @@ package struct AuthenticatorData: Hashable, Sendable {
     ///
     /// Only present in attestations.
     package var credential: Credential?
-    /// The trailing map added by newer systems.
-    package var extensions: CBOR?
+    /// The extension data at the end, added by newer systems.
+    package var extensions: AppAttestExtensions?
 
     /// The attested key.
     package struct Credential: Hashable, Sendable {
@@ -35,7 +35,14 @@ package struct AuthenticatorData: Hashable, Sendable {
 
     /// The flag that indicates a credential.
     package static let hasCredential: UInt8 = 0x40
-    package init(rpIDHash: SHA256Digest, flags: UInt8, counter: UInt32, credential: Credential?, extensions: CBOR?) {
+
+    package init(
+        rpIDHash: SHA256Digest,
+        flags: UInt8,
+        counter: UInt32,
+        credential: Credential?,
+        extensions: AppAttestExtensions?
+    ) {
         self.rpIDHash = rpIDHash
         self.flags = flags
         self.counter = counter
@@ -45,7 +52,7 @@ package struct AuthenticatorData: Hashable, Sendable {
 
     /// Decodes an attestation's data (if `withCredential` is true) or an assertion's.
     ///
-    /// The fixed part and the credential may be followed by a single CBOR map, but nothing else.
+    /// The fixed part and the credential may be followed by extension data, but nothing else.
     package init(decoding bytes: [UInt8], withCredential: Bool) throws(AuthenticatorDataError) {
         var rest = bytes[...]
         guard let rpIDHash = SHA256Digest(rest.prefix(32)), rest.count >= 37 else { throw .truncated }
@@ -55,7 +62,7 @@ package struct AuthenticatorData: Hashable, Sendable {
         self.counter = rest.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
         rest = rest.dropFirst(4)
         self.credential = withCredential ? try Self.credential(from: &rest, flags: self.flags) : nil
-        self.extensions = rest.isEmpty ? nil : try Self.extensions(from: &rest)
+        self.extensions = rest.isEmpty ? nil : try AppAttestExtensions(decoding: rest)
     }
 
     package var encoded: [UInt8] {
@@ -82,11 +89,6 @@ package struct AuthenticatorData: Hashable, Sendable {
         guard let key = try? CBOR(decodingPrefixOf: &rest), key.isMap else { throw .credentialKey }
         return Credential(aaguid: aaguid, id: id, key: key)
     }
-
-    private static func extensions(from rest: inout ArraySlice<UInt8>) throws(AuthenticatorDataError) -> CBOR {
-        guard let map = try? CBOR(decodingPrefixOf: &rest), map.isMap, rest.isEmpty else { throw .trailingBytes }
-        return map
-    }
 }
 
 /// An error from decoding authenticator data.
@@ -99,8 +101,8 @@ package enum AuthenticatorDataError: Error, Hashable {
     case noCredential
     /// The credential's key is not a CBOR map.
     case credentialKey
-    /// The data is followed by something other than a single CBOR map.
-    case trailingBytes
+    /// The data is followed by something other than well-formed CBOR maps within the limits.
+    case extensions
 }
 
 extension AuthenticatorData.Credential {

@@ -1,7 +1,8 @@
 /// A CBOR item (RFC 8949) of a kind used in attestation.
 ///
-/// Apple's devices do not send tags, floating-point values, or simple values other than booleans and null. The decoder
-/// rejects these, so that every value has exactly one encoding.
+/// Apple's objects do not contain tags, floating-point values, or simple values other than booleans and null. The
+/// strict decoder rejects these, so that every value has exactly one encoding. Extension data may come from later
+/// systems, so a lenient decoder accepts every well-formed encoding there.
 package indirect enum CBOR: Hashable, Sendable {
     case unsigned(UInt64)
     /// The number −1 − n, where n is the associated value.
@@ -15,6 +16,10 @@ package indirect enum CBOR: Hashable, Sendable {
     case map([Entry])
     case boolean(Bool)
     case null
+    /// An item of another kind, as it was encoded.
+    ///
+    /// Only the lenient decoder returns it.
+    case other([UInt8])
 
     /// A key in a map, and its value.
     package struct Entry: Hashable, Sendable {

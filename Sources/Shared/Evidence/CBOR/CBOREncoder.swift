@@ -29,6 +29,7 @@ extension CBOR {
             }
         case .boolean(let value): bytes.append(value ? 0xF5 : 0xF4)
         case .null: bytes.append(0xF6)
+        case .other(let encoded): bytes += encoded
         }
     }
 
