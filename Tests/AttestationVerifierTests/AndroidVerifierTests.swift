@@ -80,11 +80,29 @@ struct AndroidVerifierTests {
         #expect(item.refusal() == .rootOfTrustMissing)
     }
 
-    @Test("a self-signed system is accepted if the policy allows it")
-    func selfSigned() {
+    @Test("a self-signed system is accepted only if the policy allows the state and lists the whole key")
+    func selfSigned() throws {
+        let key = try #require(SHA256Digest([UInt8](1...32)))
         var item = self.item
         item.root?.verifiedBootState = .selfSigned
+        item.root?.verifiedBootKey = key.bytes
+        item.policy.bootKeys = [sha256([]), key]
+        #expect(item.refusal() == .verifiedBootState)
         item.policy.bootStates = [.verified, .selfSigned]
+        #expect(item.refusal() == nil)
+        let zeros = [UInt8](repeating: 0, count: 32)
+        let others: [[UInt8]] = [
+            [], [1], key.bytes.dropLast(), key.bytes + [0], key.bytes.reversed(), zeros,
+        ]
+        for other in others {
+            item.root?.verifiedBootKey = other
+            #expect(item.refusal() == .verifiedBootKey, "\(other)")
+        }
+        item.policy.bootKeys = []
+        item.root?.verifiedBootKey = key.bytes
+        #expect(item.refusal() == .verifiedBootKey)
+        // The key of the manufacturer is in the bootloader.
+        item.root?.verifiedBootState = .verified
         #expect(item.refusal() == nil)
     }
 

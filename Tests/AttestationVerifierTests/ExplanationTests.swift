@@ -57,6 +57,18 @@ struct ExplanationTests {
         #expect(text.contains("boot patch level     20269900, which is not a date"), "\(text)")
     }
 
+    @Test("the boot key is shown, whether the system is accepted or not")
+    func bootKey() {
+        var item = AndroidCase()
+        item.root?.verifiedBootKey = [0xAB, 0xCD]
+        #expect(self.explanation(item).description.contains("boot key             abcd\n"))
+        item.root?.verifiedBootState = .selfSigned
+        item.policy.bootStates = [.selfSigned]
+        let explanation = self.explanation(item)
+        #expect(explanation.refusal == .verifiedBootKey)
+        #expect(explanation.description.contains("boot key             abcd\n"))
+    }
+
     @Test("text in the evidence cannot move the cursor or start a new line")
     func hostileText() {
         var item = AndroidCase()
@@ -87,6 +99,8 @@ struct ExplanationTests {
             apps: [AndroidApp(package: "org.example.wallet", signatureDigests: [[0xAB]], minimumVersion: 7)]
         )
         android.minimumOSPatchLevel = PatchLevel("2025-01")
+        android.bootStates = [.verified, .selfSigned]
+        android.bootKeys = [sha256([])]
         android.statusList = StatusListPolicy(maximumAge: .seconds(86_400))
         let list = try #require(StatusList(json: Array(LabAuthority.statusList.utf8), fetched: AndroidCase.now))
         let verifier = EvidenceVerifier(
@@ -96,7 +110,8 @@ struct ExplanationTests {
         let text = verifier.sentences(at: AndroidCase.now + .seconds(7200)).joined(separator: "\n")
         for part in [
             "org.example.wallet, version code 7 or later, signed with ab.", "2025-01 or later",
-            "boot state must be Verified", "google-rsa (SHA-256 of the key feb2ea75",
+            "boot state must be SelfSigned or Verified",
+            "self-signed system must be signed with \(sha256([])).", "google-rsa (SHA-256 of the key feb2ea75",
             "names 2 certificates and is 2 h old; after 24 h Android", "No iOS device can register",
         ] {
             #expect(text.contains(part), "\(part)")

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import HostSystem
 import DeviceInterface
+import Lab
 import Testing
 import Vocabulary
 
@@ -15,13 +16,14 @@ struct DocumentationTests {
     /// True if Python, which the examples need, is installed.
     private static let hasPython = ["/usr/bin", "/usr/local/bin"].contains { DurableFile.exists("\($0)/python3") }
 
-    @Test("the table contains every key of a profile")
+    @Test("the table contains every key of a profile, and the example the simulated boot key")
     func table() throws {
         let page = String(
             decoding: try DurableFile.read(Self.root + "/docs/devices.md", atMost: 1 << 20),
             as: UTF8.self
         )
         #expect(page.contains(DeviceProfile.markdown), "\(DeviceProfile.markdown)")
+        #expect(page.contains("boot-keys: [\(AndroidPhone.selfSignedBootKey)]"))
     }
 
     @Test("the example of a biometric hook answers line by line", .enabled(if: hasPython))

@@ -52,11 +52,20 @@ final class LabBench: Sendable {
         )
     }
 
-    func verify(_ evidence: DeviceEvidence) -> Result<AttestedDevice, AttestationRefusal> {
-        switch evidence {
-        case .android(let chain): self.verifier.verify(android: chain, challenge: self.challenge, at: Clock().now())
+    func verify(
+        _ evidence: DeviceEvidence,
+        _ policy: AttestationPolicy? = nil
+    ) -> Result<AttestedDevice, AttestationRefusal> {
+        let verifier = EvidenceVerifier(
+            policy: policy ?? self.verifier.policy,
+            androidAnchors: self.verifier.androidAnchors,
+            appleAnchors: self.verifier.appleAnchors,
+            statusList: self.verifier.statusList
+        )
+        return switch evidence {
+        case .android(let chain): verifier.verify(android: chain, challenge: self.challenge, at: Clock().now())
         case .apple(let object, let keyID):
-            self.verifier.verify(
+            verifier.verify(
                 appleObject: object,
                 keyID: keyID,
                 clientDataHash: self.challenge,
@@ -125,6 +134,19 @@ struct SimulatedDeviceTests {
             return
         }
         #expect(refusal.rawValue == item.reason)
+    }
+
+    @Test("a self-signed system is accepted only with its boot key")
+    func selfSigned() async throws {
+        var profile = DeviceProfile(.android)
+        profile.fault = .selfSignedSystem
+        let evidence = try await self.bench.device(profile).createKey(challenge: self.bench.challenge)
+        var policy = self.bench.verifier.policy
+        policy.android.bootStates = [.verified, .selfSigned]
+        policy.android.bootKeys = [AndroidPhone.selfSignedBootKey]
+        #expect(try self.bench.verify(evidence, policy).get().bootState == "SelfSigned")
+        policy.android.bootKeys = [sha256([])]
+        #expect(throws: AttestationRefusal.verifiedBootKey) { try self.bench.verify(evidence, policy).get() }
     }
 
     @Test("an Android device proves a statement with the attested key")

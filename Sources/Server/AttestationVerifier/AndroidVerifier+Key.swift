@@ -57,7 +57,7 @@ extension AndroidVerifier {
         else { throw .securityLevelTooLow }
     }
 
-    /// Checks the boot state.
+    /// Checks the boot state, and the key of a self-signed system.
     ///
     /// Reads only the hardware-enforced list, because a compromised system can write any claim into the other one.
     private func checkBoot(_ list: AuthorizationList) throws(AttestationRefusal) {
@@ -66,6 +66,10 @@ extension AndroidVerifier {
         if self.policy.requiresLockedDevice, !root.isDeviceLocked { throw .deviceUnlocked }
         if !self.policy.bootStates.isEmpty, !self.policy.bootStates.contains(root.verifiedBootState) {
             throw .verifiedBootState
+        }
+        // Anyone can sign a system with their own key and lock the bootloader with it.
+        if root.verifiedBootState == .selfSigned, let keys = self.policy.bootKeys {
+            guard let key = SHA256Digest(root.verifiedBootKey), keys.contains(key) else { throw .verifiedBootKey }
         }
     }
 

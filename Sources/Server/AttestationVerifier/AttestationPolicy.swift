@@ -73,6 +73,10 @@ package struct AndroidPolicy: Hashable, Sendable {
     ///
     /// If empty, any state is accepted.
     package var bootStates: Set<VerifiedBootState>
+    /// The keys that may have signed a self-signed system, or nil to accept any key.
+    ///
+    /// Anyone can sign a system with their own key, so the state alone does not tell which system runs.
+    package var bootKeys: Set<SHA256Digest>?
     package var requiresGeneratedKey: Bool
     package var keyRules: KeyRules
     /// The accepted kinds of keys by name, for example `EC-P-256`, or nil to accept any kind.
@@ -97,6 +101,7 @@ package struct AndroidPolicy: Hashable, Sendable {
         self.minimumKeyMintLevel = .trustedEnvironment
         self.requiresLockedDevice = true
         self.bootStates = [.verified]
+        self.bootKeys = []
         self.requiresGeneratedKey = true
         self.keyRules = .signing
         self.allowedKeys = [SubjectPublicKey.Kind.p256.description]

@@ -23,6 +23,7 @@ extension AttestationRefusal {
         case .rootOfTrustMissing: "The hardware does not state the boot state; this device cannot register."
         case .deviceUnlocked: "The user must lock the bootloader, which erases the device."
         case .verifiedBootState: "The system is not the manufacturer's; see `android.boot-states`."
+        case .verifiedBootKey: "Add the key to `android.boot-keys` if you trust the publisher of this system."
         case .keyOrigin, .keyPurpose, .keyDigest, .allApplications:
             "The client must create a new signing key for SHA-256 that belongs to the app."
         case .patchLevelTooOld, .vendorPatchLevelTooOld, .bootPatchLevelTooOld:

@@ -37,6 +37,8 @@ package enum AttestationRefusal: String, Error, Hashable, Sendable, CaseIterable
     case rootOfTrustMissing = "root_of_trust_missing"
     case deviceUnlocked = "device_unlocked"
     case verifiedBootState = "verified_boot_state"
+    /// The system is self-signed, and its key is not configured.
+    case verifiedBootKey = "verified_boot_key"
     case keyOrigin = "key_origin"
     case keyPurpose = "key_purpose"
     case keyDigest = "key_digest"

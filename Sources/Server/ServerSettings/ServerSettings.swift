@@ -101,6 +101,12 @@ package struct ServerSettings: Sendable {
                 + "register. Name its file, or write `none` to accept them"
         )
         reject([Table.androidBootStates], if: values[Table.androidBootStates].isEmpty, "must not be empty")
+        reject(
+            [Table.androidBootStates, Table.androidBootKeys],
+            if: values[Table.androidBootStates].contains(.selfSigned) && values[Table.androidBootKeys].isEmpty,
+            "has self-signed, but `android.boot-keys` is empty: anyone can sign a system with their own key. List the "
+                + "accepted keys, or remove self-signed"
+        )
         reject([Table.iosEnvironments], if: values[Table.iosEnvironments].isEmpty, "must not be empty")
         rejectLongPath(Table.adminSocket, values[Table.adminSocket])
         rejectLongPath(Table.portalSocket, values[Table.portalSocket])

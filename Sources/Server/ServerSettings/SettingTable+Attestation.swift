@@ -3,9 +3,10 @@ package import Vocabulary
 
 extension SettingTable {
     static let android: [any SettingDeclaration] = [
-        Self.androidApps, Self.androidSecurityLevel, Self.androidBootStates, Self.androidPatchLevel,
-        Self.androidVendorPatchLevel, Self.androidBootPatchLevel, Self.androidProvisioning, Self.androidAttestKeys,
-        Self.androidRoots, Self.androidStatusList, Self.androidStatusListMaximumAge, Self.androidStaleStatusList,
+        Self.androidApps, Self.androidSecurityLevel, Self.androidBootStates, Self.androidBootKeys,
+        Self.androidPatchLevel, Self.androidVendorPatchLevel, Self.androidBootPatchLevel, Self.androidProvisioning,
+        Self.androidAttestKeys, Self.androidRoots, Self.androidStatusList, Self.androidStatusListMaximumAge,
+        Self.androidStaleStatusList,
     ]
     static let iOS: [any SettingDeclaration] = [Self.iosApps, Self.iosEnvironments, Self.iosRoots]
 
@@ -34,7 +35,24 @@ extension SettingTable {
         "android.boot-states",
         .list(of: .choice),
         standard: [BootStateSetting.verified],
-        "Accepted states of verified boot. The bootloader must be locked in any case."
+        "Accepted states of verified boot. The bootloader must be locked in any case. Anyone can sign a system with "
+            + "their own key, so self-signed needs `android.boot-keys`."
+    )
+    package static let androidBootKeys = Setting(
+        "android.boot-keys",
+        .list(
+            of: .word(
+                "key",
+                "SHA-256 of a boot key, 64 hexadecimal digits",
+                // A phone with an unlocked bootloader states zeros instead of a key.
+                read: { text in SHA256Digest(hex: text).flatMap { $0.bytes.allSatisfy { $0 == 0 } ? nil : $0 } },
+                write: { "\($0)" }
+            ),
+            atMost: 256
+        ),
+        standard: [],
+        "Keys that may have signed a self-signed system, as `check-attestation` prints them (docs/attestation.md, Boot "
+            + "keys)."
     )
     package static let androidPatchLevel = Setting(
         optional: "android.patch-level",

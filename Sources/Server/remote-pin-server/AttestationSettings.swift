@@ -36,6 +36,7 @@ enum AttestationSettings {
             policy.minimumKeyMintLevel = .strongBox
         }
         policy.bootStates = Set(settings[SettingTable.androidBootStates].map(Self.state))
+        policy.bootKeys = Set(settings[SettingTable.androidBootKeys])
         policy.provisioning = Set(settings[SettingTable.androidProvisioning].map(Self.provisioning))
         policy.allowsAttestKeys = settings[SettingTable.androidAttestKeys]
         policy.minimumOSPatchLevel = settings[SettingTable.androidPatchLevel]

@@ -64,6 +64,9 @@ package struct AndroidPhone: Hashable, Sendable {
         return list
     }
 
+    /// The SHA-256 digest of the key that signed the system of a phone with a self-signed one.
+    package static let selfSignedBootKey = sha256([3])
+
     /// A phone with a locked bootloader that runs its manufacturer's system.
     private static let verifiedStart = RootOfTrust(
         verifiedBootKey: sha256([1]).bytes,

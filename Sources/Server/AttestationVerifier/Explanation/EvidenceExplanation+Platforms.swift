@@ -134,6 +134,7 @@ extension EvidenceExplanation {
             ("attestation version", String(description.attestationVersion)),
             ("security level", "attestation \(levels[0]), key \(levels[1])"),
             ("boot state", boot ?? "not stated by the hardware"),
+            ("boot key", list.rootOfTrust?.verifiedBootKey.hex),
             ("OS version", list.integer(.osVersion).map(String.init)),
             ("OS patch level", Self.patchLevel(list, .osPatchLevel)),
             ("vendor patch level", Self.patchLevel(list, .vendorPatchLevel)),

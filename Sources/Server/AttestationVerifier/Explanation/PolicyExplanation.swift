@@ -19,6 +19,10 @@ extension AndroidPolicy {
         }
         lines.append(self.hardwareSentence)
         lines.append("The bootloader must be locked, and the verified boot state \(self.acceptedBootStates).")
+        if self.bootStates.contains(.selfSigned) {
+            let keys = self.bootKeys.map { $0.map(\.description).sorted().joined(separator: " or ") }
+            lines.append("A self-signed system must be signed with \(keys ?? "any key").")
+        }
         let levels = [
             Self.level("The system's security patch", self.minimumOSPatchLevel),
             Self.level("the vendor image's", self.minimumVendorPatchLevel),

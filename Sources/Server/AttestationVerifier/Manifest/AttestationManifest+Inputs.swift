@@ -26,6 +26,7 @@ extension AndroidPolicy {
         self.minimumKeyMintLevel = try SecurityLevel(name: policy.minKeymintSecurityLevel).required("level")
         self.requiresLockedDevice = policy.requireDeviceLocked
         self.bootStates = Set((policy.allowedVerifiedBootStates ?? []).compactMap { VerifiedBootState(name: $0) })
+        self.bootKeys = nil
         self.requiresGeneratedKey = policy.requireOriginGenerated
         self.keyRules = .any
         self.allowedKeys = policy.allowedKeys.map { Set($0) }

@@ -72,6 +72,7 @@ extension AttestationRequest {
             list[.rootOfTrust] = .rootOfTrust(root)
         case .selfSignedSystem:
             guard var root = list.rootOfTrust else { return }
+            root.verifiedBootKey = AndroidPhone.selfSignedBootKey.bytes
             root.verifiedBootState = .selfSigned
             list[.rootOfTrust] = .rootOfTrust(root)
         case .oldPatchLevel: list[.osPatchLevel] = .integer(201_901)
