@@ -116,7 +116,10 @@ struct AttestationBench {
         }
         let app = AndroidApp(package: Self.app, signatureDigests: [])
         return EvidenceVerifier(
-            policy: AttestationPolicy(android: AndroidPolicy(apps: [app]), apple: ApplePolicy(appIDs: [Self.appID])),
+            policy: AttestationPolicy(
+                android: AndroidPolicy(apps: [app]),
+                apple: ApplePolicy(apps: [AppleApp(id: Self.appID)])
+            ),
             androidAnchors: anchors,
             appleAnchors: Array(anchors.dropFirst())
         )

@@ -12,7 +12,7 @@ struct AppleVerifierTests {
     private let hash = sha256([1, 2, 3])
     private let appID = "EXAMPLE123.org.example.wallet"
 
-    private var policy: ApplePolicy { ApplePolicy(appIDs: ["OTHER12345.x", self.appID]) }
+    private var policy: ApplePolicy { ApplePolicy(apps: [AppleApp(id: "OTHER12345.x"), AppleApp(id: self.appID)]) }
     private var keyID: [UInt8] { sha256(self.key.publicKey.bytes).bytes }
 
     private func object(_ change: (inout AuthenticatorData) -> Void = { _ in }) -> AppAttestObject {
@@ -68,11 +68,80 @@ struct AppleVerifierTests {
         #expect(self.refusal(self.object { $0.extensions = extensions }) == nil)
     }
 
+    struct ExtensionCase: Sendable {
+        let hex: String
+        var categories: Set<ValidationCategory>?
+        var minimum: String?
+        /// Whether evidence without the extensions is accepted.
+        var isLenient = false
+        let refusal: AttestationRefusal?
+    }
+
+    private static let category = "781c" + Array("apple_validation_category_01".utf8).hex
+    private static let version = "77" + Array("apple_bundle_version_01".utf8).hex
+    private static let appStore = "a1" + Self.category + "4404000000"
+    private static let build1314 = "a1" + Self.version + "6431333134"
+
+    @Test(
+        "category and bundle version must be as required; the operator decides only about missing ones",
+        arguments: [
+            ExtensionCase(hex: Self.appStore, categories: [.appStore], refusal: nil),
+            ExtensionCase(hex: Self.appStore, categories: [.testFlight, .appStore], isLenient: true, refusal: nil),
+            ExtensionCase(hex: Self.appStore, categories: [.testFlight], isLenient: true, refusal: .validationCategory),
+            ExtensionCase(hex: Self.appStore, categories: [], isLenient: true, refusal: .validationCategory),
+            // An unknown category, and one that is not four bytes.
+            ExtensionCase(
+                hex: "a1" + Self.category + "440b000000",
+                categories: [.appStore],
+                isLenient: true,
+                refusal: .validationCategory
+            ),
+            ExtensionCase(
+                hex: "a1" + Self.category + "04",
+                categories: [.appStore],
+                isLenient: true,
+                refusal: .validationCategory
+            ),
+            ExtensionCase(hex: "a1" + Self.category + "04", refusal: nil),
+            ExtensionCase(hex: "", categories: [.appStore], refusal: .validationCategory),
+            ExtensionCase(hex: "", categories: [.appStore], isLenient: true, refusal: nil),
+            ExtensionCase(hex: Self.build1314, categories: [.appStore], refusal: .validationCategory),
+            ExtensionCase(hex: Self.build1314, categories: [.appStore], isLenient: true, refusal: nil),
+            ExtensionCase(hex: Self.build1314, minimum: "1314", refusal: nil),
+            ExtensionCase(hex: Self.build1314, minimum: "1314.0.1", isLenient: true, refusal: .appVersionTooOld),
+            ExtensionCase(hex: Self.appStore, minimum: "1", refusal: .appVersionTooOld),
+            ExtensionCase(hex: Self.appStore, minimum: "1", isLenient: true, refusal: nil),
+            ExtensionCase(
+                hex: "a1" + Self.version + "6139" + Self.build1314,
+                minimum: "1",
+                isLenient: true,
+                refusal: .appVersionTooOld
+            ),
+            // A version that is not a number.
+            ExtensionCase(
+                hex: "a1" + Self.version + "6178",
+                minimum: "1",
+                isLenient: true,
+                refusal: .appVersionTooOld
+            ),
+        ]
+    )
+    func extensions(_ item: ExtensionCase) throws {
+        let bytes = try #require([UInt8](hex: item.hex))
+        let extensions = bytes.isEmpty ? nil : try AppAttestExtensions(decoding: bytes[...])
+        var policy = ApplePolicy(apps: [AppleApp(id: self.appID)])
+        policy.apps[0].minimumVersion = item.minimum.flatMap { BundleVersion($0) }
+        #expect((policy.apps[0].minimumVersion == nil) == (item.minimum == nil))
+        policy.categories = item.categories
+        policy.acceptsMissingExtensions = item.isLenient
+        #expect(self.refusal(self.object { $0.extensions = extensions }, policy: policy) == item.refusal)
+    }
+
     @Test("an environment is accepted only if it is configured", arguments: AppAttestEnvironment.allCases)
     func environments(environment: AppAttestEnvironment) {
         let object = self.object { $0.credential?.aaguid = environment.aaguid }
         for configured in AppAttestEnvironment.allCases {
-            let policy = ApplePolicy(appIDs: [self.appID], environments: [configured])
+            let policy = ApplePolicy(apps: [AppleApp(id: self.appID)], environments: [configured])
             #expect(self.refusal(object, policy: policy) == (configured == environment ? nil : .environmentMismatch))
         }
         let unknown = self.object { $0.credential?.aaguid = Array(repeating: 0, count: 16) }
@@ -87,7 +156,7 @@ struct AppleVerifierTests {
         let other = AuthenticatorData.Credential.coseKey(SigningKey().publicKey)
         #expect(self.refusal(self.object { $0.credential?.key = other }) == .publicKeyMismatch)
         #expect(self.refusal(self.object { $0.flags = 0 }) == .malformedAuthData)
-        #expect(self.refusal(self.object(), policy: ApplePolicy(appIDs: [])) == .appNotConfigured)
+        #expect(self.refusal(self.object(), policy: ApplePolicy(apps: [])) == .appNotConfigured)
     }
 
     @Test("a change of any byte of object, certificates or statement is rejected")

@@ -88,9 +88,43 @@ struct ExplanationTests {
             keyID: nil,
             clientDataHash: [],
             at: item.time,
-            by: AppleVerifier(policy: ApplePolicy(appIDs: ["x"]), anchors: TrustAnchor.apple)
+            by: AppleVerifier(policy: ApplePolicy(apps: [AppleApp(id: "x")]), anchors: TrustAnchor.apple)
         )
         #expect(apple.refusal == .malformedCBOR)
+    }
+
+    @Test("what an iPhone states about its app is shown, or that it states nothing")
+    func launchFacts() {
+        func text(_ extensions: AppAttestExtensions?) -> String {
+            let key = AppAttestKey(AndroidCase.key, appID: "x")
+            let assertion = key.assertion(for: sha256([1]), counter: 1, extensions: extensions)
+            return EvidenceExplanation(
+                assertion: assertion.encoded,
+                clientDataHash: sha256([1]).bytes,
+                key: key.key.publicKey,
+                appID: "x",
+                previousCounter: 0
+            ).description
+        }
+        let stated = text(AppAttestExtensions(validationCategory: .appStore, bundleVersion: "1314"))
+        #expect(stated.contains("validation category  app-store\n") && stated.contains("bundle version       1314\n"))
+        let silent = text(nil)
+        #expect(silent.contains("validation category  not stated\n"))
+        #expect(silent.contains("bundle version       not stated\n"))
+    }
+
+    @Test("the requirements for iOS apps are described in sentences")
+    func iOSPolicy() {
+        var policy = ApplePolicy(apps: [AppleApp(id: "T.x", minimumVersion: BundleVersion("1314"))])
+        policy.categories = [.testFlight, .appStore]
+        let verifier = EvidenceVerifier(policy: AttestationPolicy(android: AndroidPolicy(apps: []), apple: policy))
+        let text = verifier.sentences(at: AndroidCase.now).joined(separator: "\n")
+        for part in [
+            "the app T.x, bundle version 1314 or later, attested in", "must be app-store or testflight.",
+            "as before iOS 27, is refused.",
+        ] {
+            #expect(text.contains(part), "\(text)")
+        }
     }
 
     @Test("the policy is described in sentences that name apps, roots, levels and the list's age")
@@ -104,7 +138,7 @@ struct ExplanationTests {
         android.statusList = StatusListPolicy(maximumAge: .seconds(86_400))
         let list = try #require(StatusList(json: Array(LabAuthority.statusList.utf8), fetched: AndroidCase.now))
         let verifier = EvidenceVerifier(
-            policy: AttestationPolicy(android: android, apple: ApplePolicy(appIDs: [])),
+            policy: AttestationPolicy(android: android, apple: ApplePolicy(apps: [])),
             statusList: list
         )
         let text = verifier.sentences(at: AndroidCase.now + .seconds(7200)).joined(separator: "\n")

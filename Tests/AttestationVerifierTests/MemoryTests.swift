@@ -85,7 +85,7 @@ struct MemoryTests {
         await #expect(processExitsWith: .success) { [index] in
             #expect(AndroidCase().refusal() == nil)
             let object = Hostile.objects[index]
-            let verifier = AppleVerifier(policy: ApplePolicy(appIDs: ["x"]), anchors: TrustAnchor.apple)
+            let verifier = AppleVerifier(policy: ApplePolicy(apps: [AppleApp(id: "x")]), anchors: TrustAnchor.apple)
             let peak = try Memory.peak {
                 var verification = Verification()
                 _ = try? verifier.verify(

@@ -153,6 +153,30 @@ struct CheckAttestationTests {
         }
     }
 
+    @Test("boot keys, validation categories and bundle versions of the settings are required")
+    func requirements() async throws {
+        let lab = try await self.lab()
+        let key = String(repeating: "ab", count: 32)
+        let selfSigned = ["check-config", lab.path, "--android.boot-states", "[verified, self-signed]"]
+        let keyless = try await server(selfSigned)
+        #expect(keyless.exitCode == 78)
+        #expect(keyless.output.contains("`android.boot-keys` is empty"), "\(keyless.output)")
+        let run = try await server(
+            selfSigned + [
+                "--android.boot-keys", "[\(key)]", "--ios.validation-categories", "[app-store, testflight]",
+                "--ios.apps", "[\(LabApp.iOSAppID):1314]", "--ios.missing-extensions", "accept",
+            ]
+        )
+        #expect(run.exitCode == 0)
+        for part in [
+            "A self-signed system must be signed with \(key).", "bundle version 1314 or later",
+            "The validation category of an iOS app must be app-store or testflight.",
+            "iOS evidence that does not state what is required, as before iOS 27, is accepted.",
+        ] {
+            #expect(run.output.contains(part), "\(run.output)")
+        }
+    }
+
     @Test("SIGHUP loads a valid status list; an invalid one is named and the old one stays in use")
     func statusList() async throws {
         let lab = try await self.lab()

@@ -203,7 +203,7 @@ final class ServerRun {
 
     private func server(with store: PausedStore) throws -> RemotePINServer {
         let android = AndroidPolicy(apps: [AndroidApp(package: "explorer", signatureDigests: [])])
-        let policy = AttestationPolicy(android: android, apple: ApplePolicy(appIDs: []))
+        let policy = AttestationPolicy(android: android, apple: ApplePolicy(apps: []))
         let parts = RemotePINServer.Parts(
             rules: ServiceRules(attempts: self.policy),
             clock: self.clock,

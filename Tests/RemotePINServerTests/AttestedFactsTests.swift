@@ -3,6 +3,7 @@ import Foundation
 import ServerTestSupport
 import TestSupport
 import Testing
+import Transport
 import Vocabulary
 
 @Suite("Attested facts, stored for operators")
@@ -61,6 +62,25 @@ struct AttestedFactsTests {
         }
         #expect((facts["brand"] as? String)?.unicodeScalars.count == 100)
         #expect((facts["model"] as? String)?.unicodeScalars.count == 100)
+    }
+
+    @Test("an iPhone with iOS 27 registers with its bundle version and opens a session")
+    func iOS27() async throws {
+        try await InProcessServer.run { server in
+            var profile = DeviceProfile(.iOS)
+            profile.osVersion = "27.0"
+            let wallet = try await TestWallet.register(
+                at: server.endpoint,
+                folder: server.folder.path,
+                profile: profile,
+                pin: "135790"
+            )
+            let line = try #require(server.log.lines.first { $0.contains("wallet registered") })
+            #expect(line.contains(#""app_version":"1.0.0""#))
+            let session = try await wallet.openSession()
+            session.connection.close()
+            #expect(!server.log.lines.contains { $0.contains("extension data") })
+        }
     }
 
     @Test("an iOS device: level, environment, OS version, app and time; the root is a name, not a file path")

@@ -35,7 +35,7 @@ struct StatusListTests {
     private func attestations(acceptsStale: Bool = false) throws -> Attestations {
         var android = AndroidPolicy(apps: nil)
         android.statusList = StatusListPolicy(maximumAge: .seconds(7 * 86_400), acceptsStale: acceptsStale)
-        let policy = AttestationPolicy(android: android, apple: ApplePolicy(appIDs: []))
+        let policy = AttestationPolicy(android: android, apple: ApplePolicy(apps: []))
         return Attestations(EvidenceVerifier(policy: policy), statusList: try StatusListFile(path: self.path))
     }
 

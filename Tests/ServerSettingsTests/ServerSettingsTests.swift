@@ -375,14 +375,4 @@ struct SettingValuesTests {
         arguments: [("0.0.0.0:0", true), ("[::1]:7400", true), ("::1", false), ("h", false)]
     )
     func address(text: String, isValid: Bool) { #expect((HostAndPort(text) != nil) == isValid) }
-
-    @Test("an Android app is a package, a digest and an optional version")
-    func app() throws {
-        let digest = String(repeating: "a1", count: 32)
-        let app = try #require(AndroidAppSetting("org.example.wallet:\(digest):12"))
-        #expect(app.minimumVersion == 12)
-        #expect(app.description == "org.example.wallet:\(digest):12")
-        #expect(AndroidAppSetting("wallet:\(digest)") == nil)
-        #expect(AndroidAppSetting("org.example.wallet:a1") == nil)
-    }
 }

@@ -145,7 +145,7 @@ package final class InProcessServer: Sendable {
             apps: [AndroidApp(package: LabApp.androidPackage, signatureDigests: [LabApp.androidSigningDigest])]
         )
         options.android(&android)
-        let apple = ApplePolicy(appIDs: ["\(LabApp.iOSTeam).\(LabApp.iOSBundle)"])
+        let apple = ApplePolicy(apps: [AppleApp(id: "\(LabApp.iOSTeam).\(LabApp.iOSBundle)")])
         let anchors = [
             TrustAnchor(certificate: authority.androidRootCertificate),
             TrustAnchor(certificate: authority.appleRootCertificate),

@@ -69,7 +69,7 @@ extension ServerMachine {
         let verifier = EvidenceVerifier(
             policy: AttestationPolicy(
                 android: AndroidPolicy(apps: [android]),
-                apple: ApplePolicy(appIDs: [LabApp.iOSAppID])
+                apple: ApplePolicy(apps: [AppleApp(id: LabApp.iOSAppID)])
             ),
             androidAnchors: [TrustAnchor(certificate: androidRoot)].compactMap(\.self),
             appleAnchors: [TrustAnchor(certificate: appleRoot)].compactMap(\.self)

@@ -33,7 +33,7 @@ final class LabBench: Sendable {
         self.verifier = EvidenceVerifier(
             policy: AttestationPolicy(
                 android: android,
-                apple: ApplePolicy(appIDs: ["\(LabApp.iOSTeam).\(LabApp.iOSBundle)"])
+                apple: ApplePolicy(apps: [AppleApp(id: "\(LabApp.iOSTeam).\(LabApp.iOSBundle)")])
             ),
             androidAnchors: [TrustAnchor(name: "lab", certificate: authority.androidRootCertificate)].compactMap { $0 },
             appleAnchors: [TrustAnchor(name: "lab", certificate: authority.appleRootCertificate)].compactMap { $0 },
@@ -170,6 +170,30 @@ struct SimulatedDeviceTests {
             appID: attested.appID,
             previousCounter: previous
         ).map(\.counter)
+    }
+
+    @Test(
+        "an iPhone states category and bundle version from iOS 27 on",
+        arguments: [
+            ("26.1", false, .missing), ("27", false, .value(.appStore)), ("27.0.1", true, .value(.development)),
+            ("x", false, .missing),
+        ] as [(String, Bool, AppAttestExtensions.Claim<ValidationCategory>)]
+    )
+    func launchFacts(
+        version: String,
+        isDevelopment: Bool,
+        category: AppAttestExtensions.Claim<ValidationCategory>
+    ) async throws {
+        var profile = DeviceProfile(.iOS)
+        profile.osVersion = version
+        profile.usesDevelopmentService = isDevelopment
+        let device = try self.bench.device(profile)
+        var policy = self.bench.verifier.policy
+        policy.apple.environments = Set(AppAttestEnvironment.allCases)
+        let attested = try self.bench.verify(await device.createKey(challenge: self.bench.challenge), policy).get()
+        #expect(attested.extensions?.validationCategory ?? .missing == category)
+        #expect(attested.appVersion == (category == .missing ? nil : LabApp.version))
+        #expect(try await self.counter(of: device.prove(statement: [1, 2, 3]), by: attested, after: 0) == .success(1))
     }
 
     @Test("an iOS device's counter increases with each proof, also after a restart of the app")

@@ -17,6 +17,28 @@ struct TimestampTests {
     }
 }
 
+@Suite("Bundle versions")
+struct BundleVersionTests {
+    @Test(
+        "numbers are compared, and missing ones count as 0",
+        arguments: [
+            ("1", "1", false), ("1", "2", true), ("9", "10", true), ("1.9", "1.10", true), ("1.4", "1.4.0", false),
+            ("1", "1.0.1", true), ("2", "1.9.9", false), ("0", "0.0", false), ("1314", "202611280615", true),
+        ]
+    )
+    func order(left: String, right: String, isLess: Bool) throws {
+        let (left, right) = (try #require(BundleVersion(left)), try #require(BundleVersion(right)))
+        #expect((left < right) == isLess)
+        #expect((left == right) == (!isLess && !(right < left)))
+    }
+
+    @Test(
+        "any other text is no bundle version",
+        arguments: ["", ".", "1.", ".1", "1..2", "1.2.3.4.5", "1a", "-1", "+1", " 1", "٣", "1234567890123456789"]
+    )
+    func others(text: String) { #expect(BundleVersion(text) == nil) }
+}
+
 @Suite("The policy of attempts")
 struct AttemptPolicyTests {
     @Test(

@@ -21,7 +21,7 @@ package struct AppleVerifier: Sendable {
         at time: Timestamp,
         verification: inout Verification
     ) throws(AttestationRefusal) -> AppleAttestation {
-        guard !self.policy.appIDs.isEmpty else { throw .appNotConfigured }
+        guard !self.policy.apps.isEmpty else { throw .appNotConfigured }
         let object = try Self.read(encoded)
         guard object.certificates.count >= 2 else { throw .incompleteChain }
         let certificates = try CertificateChain.read(object.certificates)
@@ -95,7 +95,7 @@ package struct AppleVerifier: Sendable {
         guard let data = try? AuthenticatorData(decoding: encoded, withCredential: true),
             let credential = data.credential
         else { throw .malformedAuthData }
-        guard let appID = self.policy.appIDs.first(where: { sha256(Array($0.utf8)) == data.rpIDHash }) else {
+        guard let app = self.policy.apps.first(where: { sha256(Array($0.id.utf8)) == data.rpIDHash }) else {
             throw .rpIDMismatch
         }
         verification.pass(Check.app)
@@ -108,7 +108,31 @@ package struct AppleVerifier: Sendable {
         guard credential.id == keyID else { throw .credentialIDMismatch }
         guard credential.publicKey == key else { throw .publicKeyMismatch }
         verification.pass(Check.credential)
-        return (data, appID, environment)
+        guard self.isAccepted(data.extensions?.validationCategory, by: self.policy.categories?.contains) else {
+            throw .validationCategory
+        }
+        verification.pass(Check.category)
+        let isRecent = app.minimumVersion.map { minimum in
+            { (text: String) in BundleVersion(text).map { $0 >= minimum } ?? false }
+        }
+        guard self.isAccepted(data.extensions?.bundleVersion, by: isRecent) else { throw .appVersionTooOld }
+        verification.pass(Check.version)
+        return (data, app.id, environment)
+    }
+
+    /// Returns whether a claim in the extension data meets a requirement, if there is one.
+    ///
+    /// The operator decides about missing claims. A claim that cannot be read is not missing: it is never accepted.
+    private func isAccepted<Value>(
+        _ claim: AppAttestExtensions.Claim<Value>?,
+        by requirement: ((Value) -> Bool)?
+    ) -> Bool {
+        guard let requirement else { return true }
+        return switch claim {
+        case nil, .missing: self.policy.acceptsMissingExtensions
+        case .unreadable: false
+        case .value(let value): requirement(value)
+        }
     }
 }
 

@@ -114,14 +114,33 @@ package struct AndroidPolicy: Hashable, Sendable {
     }
 }
 
+/// An iOS app that is allowed to register.
+package struct AppleApp: Hashable, Sendable {
+    /// The id of the app, as `TEAMID.bundle.id`.
+    package var id: String
+    /// The lowest bundle version that is allowed to register, or nil to skip the check.
+    package var minimumVersion: BundleVersion?
+
+    package init(id: String, minimumVersion: BundleVersion? = nil) {
+        self.id = id
+        self.minimumVersion = minimumVersion
+    }
+}
+
 /// The requirements for App Attest.
 package struct ApplePolicy: Hashable, Sendable {
-    /// The ids of the apps that are allowed to register, each as `TEAMID.bundle.id`.
-    package var appIDs: [String]
+    /// The apps that are allowed to register.
+    package var apps: [AppleApp]
     package var environments: Set<AppAttestEnvironment>
+    /// The accepted ways in which the app was signed and distributed, or nil to skip the check.
+    package var categories: Set<ValidationCategory>?
+    /// Whether evidence may lack the category or the bundle version that the policy requires, as before iOS 27.
+    package var acceptsMissingExtensions: Bool
 
-    package init(appIDs: [String], environments: Set<AppAttestEnvironment> = [.production]) {
-        self.appIDs = appIDs
+    package init(apps: [AppleApp], environments: Set<AppAttestEnvironment> = [.production]) {
+        self.apps = apps
         self.environments = environments
+        self.categories = nil
+        self.acceptsMissingExtensions = false
     }
 }

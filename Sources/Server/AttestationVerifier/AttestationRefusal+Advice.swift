@@ -31,11 +31,15 @@ extension AttestationRefusal {
                 + "`android.patch-level` and the vendor and boot patch levels."
         case .packageMismatch, .signatureDigestMismatch, .rpIDMismatch:
             "This is another app, or a build that does not match `android.apps` or `ios.apps`."
-        case .appVersionTooOld: "The user must update the app."
+        case .appVersionTooOld:
+            "The user must update the app; for iOS evidence without a version see `ios.missing-extensions`."
         case .keyIDMismatch, .credentialIDMismatch, .publicKeyMismatch:
             "The evidence does not match the key; check how the client transmits both."
         case .counterNotZero: "The key has been used before; the client must create a new one."
         case .environmentMismatch: "A development build met a production server or the reverse; see `ios.environments`."
+        case .validationCategory:
+            "The build came from elsewhere (see `ios.validation-categories`), or iOS is older than 27 (see "
+                + "`ios.missing-extensions`)."
         case .counterNotIncreased: "An assertion was used twice; treat it as a replay."
         }
     }

@@ -60,6 +60,7 @@ package enum AttestationRefusal: String, Error, Hashable, Sendable, CaseIterable
     case counterNotZero = "counter_not_zero"
     case environmentMismatch = "environment_mismatch"
     case credentialIDMismatch = "credential_id_mismatch"
+    case validationCategory = "validation_category"
     case counterNotIncreased = "counter_not_increased"
 }
 

@@ -35,6 +35,8 @@ extension AppleVerifier {
         case counter = "the key has not signed before"
         case environment = "the environment is accepted"
         case credential = "the credential id and its key are the certified ones"
+        case category = "the app was signed and distributed in an accepted way"
+        case version = "the app is recent enough"
     }
 }
 

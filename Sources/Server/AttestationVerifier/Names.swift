@@ -21,6 +21,19 @@ extension SecurityLevel {
     }
 }
 
+extension ValidationCategory {
+    /// The name of the category in the settings or, if none can name it, its number.
+    package var name: String {
+        switch self {
+        case .testFlight: "testflight"
+        case .development: "development"
+        case .appStore: "app-store"
+        case .enterprise: "enterprise"
+        case .platform, .developerID, .other: String(self.number)
+        }
+    }
+}
+
 extension VerifiedBootState {
     /// The name of the state in the AOSP schema, or its number if the state is unknown.
     package var name: String {

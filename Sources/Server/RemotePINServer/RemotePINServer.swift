@@ -83,7 +83,7 @@ package final class RemotePINServer: Sendable {
     /// It uses the vault once, so that a broken vault is detected before the first wallet connects.
     package init(_ parts: Parts) async throws(ServerStartError) {
         let policy = parts.attestations.policy
-        let appID = policy.apple.appIDs.first ?? policy.android.apps?.first?.package ?? "none"
+        let appID = policy.apple.apps.first?.id ?? policy.android.apps?.first?.package ?? "none"
         let (decoy, controls): (Decoy, OperatorControls)
         do throws(VaultError) { decoy = try await Decoy(appID: appID, vault: parts.vault) } catch {
             throw .vault(error)

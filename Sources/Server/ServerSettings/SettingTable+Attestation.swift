@@ -8,7 +8,9 @@ extension SettingTable {
         Self.androidAttestKeys, Self.androidRoots, Self.androidStatusList, Self.androidStatusListMaximumAge,
         Self.androidStaleStatusList,
     ]
-    static let iOS: [any SettingDeclaration] = [Self.iosApps, Self.iosEnvironments, Self.iosRoots]
+    static let iOS: [any SettingDeclaration] = [
+        Self.iosApps, Self.iosEnvironments, Self.iosValidationCategories, Self.iosMissingExtensions, Self.iosRoots,
+    ]
 
     package static let androidApps = Setting(
         "android.apps",
@@ -110,18 +112,36 @@ extension SettingTable {
     package static let iosApps = Setting(
         "ios.apps",
         .list(
-            of: .text("app", "TEAM.BUNDLE, such as ABCDE12345.org.example.wallet") { text in
-                text.prefix { $0 != "." }.count == 10 && AndroidAppSetting.isDottedName(text)
-            }
+            of: .word(
+                "app",
+                "TEAM.BUNDLE or TEAM.BUNDLE:VERSION, such as ABCDE12345.org.example.wallet:1314",
+                read: { AppleAppSetting($0) },
+                write: { "\($0)" }
+            )
         ),
         standard: [],
-        "Apps that may register: team and bundle identifier. If the list is empty, no iOS device can register."
+        "Apps that may register: team and bundle identifier, and lowest bundle version (CFBundleVersion), which iOS "
+            + "states from version 27. If the list is empty, no iOS device can register."
     )
     package static let iosEnvironments = Setting(
         "ios.environments",
         .list(of: .choice),
         standard: [AppleEnvironmentSetting.production],
         "Accepted App Attest environments."
+    )
+    package static let iosValidationCategories = Setting(
+        "ios.validation-categories",
+        .list(of: .choice),
+        standard: [ValidationCategorySetting](),
+        "Accepted ways in which the app was signed and distributed, which iOS states from version 27; enterprise "
+            + "includes ad hoc. If the list is empty, they are not checked."
+    )
+    package static let iosMissingExtensions = Setting(
+        "ios.missing-extensions",
+        .choice,
+        standard: MissingExtensionsSetting.refuse,
+        "Evidence without a category or bundle version that these settings require, as before iOS 27: rejected, or "
+            + "accepted without this check."
     )
     package static let iosRoots = Setting(
         "ios.roots",

@@ -1,4 +1,4 @@
-internal import Vocabulary
+package import Vocabulary
 
 /// An Android app that is allowed to register: a package signed with a certain certificate.
 package struct AndroidAppSetting: Hashable, Sendable, CustomStringConvertible {
@@ -39,6 +39,27 @@ package struct AndroidAppSetting: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
+/// An iOS app that is allowed to register.
+package struct AppleAppSetting: Hashable, Sendable, CustomStringConvertible {
+    /// The team and bundle identifier, for example `ABCDE12345.org.example.wallet`.
+    package let id: String
+    /// The lowest bundle version that is allowed to register.
+    package let minimumVersion: BundleVersion?
+
+    /// Parses `TEAM.BUNDLE` or `TEAM.BUNDLE:VERSION`.
+    package init?(_ text: String) {
+        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        guard parts[0].prefix(while: { $0 != "." }).count == 10, AndroidAppSetting.isDottedName(parts[0]) else {
+            return nil
+        }
+        self.id = parts[0]
+        self.minimumVersion = parts.count == 2 ? BundleVersion(parts[1]) : nil
+        guard parts.count == 1 || self.minimumVersion != nil else { return nil }
+    }
+
+    package var description: String { self.id + (self.minimumVersion.map { ":\($0)" } ?? "") }
+}
+
 /// The required storage for an Android key: a trusted execution environment or a separate security chip.
 package enum SecurityLevelSetting: String, Hashable, Sendable, CaseIterable {
     case tee
@@ -61,6 +82,20 @@ package enum ProvisioningSetting: String, Hashable, Sendable, CaseIterable {
 package enum AppleEnvironmentSetting: String, Hashable, Sendable, CaseIterable {
     case production
     case development
+}
+
+/// A way in which an iOS app may have been signed and distributed.
+package enum ValidationCategorySetting: String, Hashable, Sendable, CaseIterable {
+    case appStore = "app-store"
+    case testFlight = "testflight"
+    case enterprise
+    case development
+}
+
+/// The handling of iOS evidence without the required extensions.
+package enum MissingExtensionsSetting: String, Hashable, Sendable, CaseIterable {
+    case refuse
+    case accept
 }
 
 /// The handling of registrations while the status list is stale.

@@ -52,8 +52,8 @@ enum AttestationSettings {
     }
 
     private static func apple(_ settings: ServerSettings) -> ApplePolicy {
-        ApplePolicy(
-            appIDs: settings[SettingTable.iosApps],
+        var policy = ApplePolicy(
+            apps: Self.apps(settings[SettingTable.iosApps]),
             environments: Set(
                 settings[SettingTable.iosEnvironments].map { environment in
                     switch environment {
@@ -63,6 +63,17 @@ enum AttestationSettings {
                 }
             )
         )
+        let categories = settings[SettingTable.iosValidationCategories]
+        policy.categories = categories.isEmpty ? nil : Set(categories.map(Self.category))
+        policy.acceptsMissingExtensions = settings[SettingTable.iosMissingExtensions] == .accept
+        return policy
+    }
+
+    /// Merges the entries for each app into one with the highest minimum version.
+    private static func apps(_ settings: [AppleAppSetting]) -> [AppleApp] {
+        Dictionary(grouping: settings, by: \.id).sorted { $0.key < $1.key }.map { id, entries in
+            AppleApp(id: id, minimumVersion: entries.compactMap(\.minimumVersion).max())
+        }
     }
 
     /// Merges the entries for each package into one app with all its certificates and the highest minimum version.
@@ -80,6 +91,15 @@ enum AttestationSettings {
         switch setting {
         case .verified: .verified
         case .selfSigned: .selfSigned
+        }
+    }
+
+    private static func category(_ setting: ValidationCategorySetting) -> ValidationCategory {
+        switch setting {
+        case .appStore: .appStore
+        case .testFlight: .testFlight
+        case .enterprise: .enterprise
+        case .development: .development
         }
     }
 

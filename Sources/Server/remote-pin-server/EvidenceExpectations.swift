@@ -93,7 +93,7 @@ struct EvidenceExpectations: ParsableArguments {
                 clientDataHash: try Self.given(challenge, "--challenge", why: "the signature covers it"),
                 key: try Self.given(self.key.flatMap { P256PublicKey(hex: $0) }, "--key", why: "an assertion has none"),
                 appID: try Self.given(
-                    try self.applePolicy(verifier).appIDs.first,
+                    try self.applePolicy(verifier).apps.first?.id,
                     "--app",
                     why: "no app is configured"
                 ),
@@ -109,11 +109,11 @@ struct EvidenceExpectations: ParsableArguments {
 
     private func applePolicy(_ verifier: EvidenceVerifier) throws -> ApplePolicy {
         var policy = verifier.policy.apple
-        if let app { policy.appIDs = [app] }
+        if let app { policy.apps = [policy.apps.first { $0.id == app } ?? AppleApp(id: app)] }
         if let environment = self.environment.flatMap({ AppAttestEnvironment(rawValue: $0) }) {
             policy.environments = [environment]
         }
-        guard !policy.appIDs.isEmpty else {
+        guard !policy.apps.isEmpty else {
             throw ValidationError("Name the app with --app TEAM.BUNDLE, or a configuration that has one.")
         }
         return policy
@@ -122,7 +122,7 @@ struct EvidenceExpectations: ParsableArguments {
     /// Creates the verifier and returns the current time: the lab's clock in a lab, the system clock otherwise.
     private func verifier() throws -> (EvidenceVerifier, Timestamp) {
         guard self.config != nil || self.lab != nil else {
-            let policy = AttestationPolicy(android: AndroidPolicy(apps: nil), apple: ApplePolicy(appIDs: []))
+            let policy = AttestationPolicy(android: AndroidPolicy(apps: nil), apple: ApplePolicy(apps: []))
             return (EvidenceVerifier(policy: policy), SystemClock().now())
         }
         let loaded = try ConfigurationOptions.settings(of: self.lab, config: self.config)

@@ -16,7 +16,7 @@ final class AndroidTarget: FuzzTarget {
         android: AndroidPolicy(
             apps: [AndroidApp(package: LabApp.androidPackage, signatureDigests: [LabApp.androidSigningDigest])]
         ),
-        apple: ApplePolicy(appIDs: [LabApp.iOSAppID])
+        apple: ApplePolicy(apps: [AppleApp(id: LabApp.iOSAppID)])
     )
     static let anchors = [TrustAnchor(certificate: TestKeys.rootCertificate)].compactMap(\.self)
     private static let extensionID: [UInt8] = [0x2B, 6, 1, 4, 1, 0xD6, 0x79, 2, 1, 0x11]

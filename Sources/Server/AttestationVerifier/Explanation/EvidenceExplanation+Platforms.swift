@@ -67,7 +67,7 @@ extension EvidenceExplanation {
             ("security level", "Secure Enclave"),
             ("OS version", leaf.flatMap { AppleCertificateFacts($0).osVersion }),
         ]
-        facts += Self.facts(data, apps: verifier.policy.appIDs)
+        facts += Self.facts(data, apps: verifier.policy.apps.map(\.id))
         facts.append(("key id given", keyID == nil ? "no: taken from the evidence" : "yes"))
         self.init(
             kind: "Apple App Attest, attestation",
@@ -167,6 +167,19 @@ extension EvidenceExplanation {
             ("environment", environment),
             ("counter", String(data.counter)),
             ("key id", data.credential?.id.hex),
+            ("validation category", Self.text(data.extensions?.validationCategory) { $0.name }),
+            ("bundle version", Self.text(data.extensions?.bundleVersion) { $0 }),
         ]
+    }
+
+    private static func text<Value>(
+        _ claim: AppAttestExtensions.Claim<Value>?,
+        _ name: (Value) -> String
+    ) -> String {
+        switch claim {
+        case nil, .missing: "not stated"
+        case .unreadable: "stated in an unknown form"
+        case .value(let value): name(value)
+        }
     }
 }

@@ -60,11 +60,22 @@ extension AndroidPolicy {
 
 extension ApplePolicy {
     func sentences(anchors: [TrustAnchor]) -> [String] {
-        guard !self.appIDs.isEmpty else { return ["No iOS device can register: no app is configured."] }
+        guard !self.apps.isEmpty else { return ["No iOS device can register: no app is configured."] }
         let environments = self.environments.map(\.rawValue).sorted().joined(separator: " or ")
-        return self.appIDs.map { app in
-            "iOS devices may register with the app \(app), attested in the environment \(environments)."
-        } + [TrustAnchor.sentence("App Attest chains", anchors)]
+        var lines = self.apps.map { app in
+            let version = app.minimumVersion.map { ", bundle version \($0) or later" } ?? ""
+            return "iOS devices may register with the app \(app.id)\(version), attested in the environment "
+                + "\(environments)."
+        }
+        if let categories {
+            let names = categories.map(\.name).sorted().joined(separator: " or ")
+            lines.append("The validation category of an iOS app must be \(names).")
+        }
+        if self.categories != nil || self.apps.contains(where: { $0.minimumVersion != nil }) {
+            let verb = self.acceptsMissingExtensions ? "accepted" : "refused"
+            lines.append("iOS evidence that does not state what is required, as before iOS 27, is \(verb).")
+        }
+        return lines + [TrustAnchor.sentence("App Attest chains", anchors)]
     }
 }
 

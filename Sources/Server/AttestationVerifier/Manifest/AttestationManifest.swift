@@ -87,7 +87,7 @@ package struct AttestationManifest: Sendable {
         let object = try read(path).required(path)
         let verifier = AppleVerifier(
             policy: ApplePolicy(
-                appIDs: [try item.inputs.appId.required("app_id")],
+                apps: [AppleApp(id: try item.inputs.appId.required("app_id"))],
                 environments: Set((item.inputs.allowedEnvironments ?? []).compactMap(AppAttestEnvironment.init))
             ),
             anchors: [TrustAnchor(name: name, certificate: try self.root(name, read))].compactMap { $0 }

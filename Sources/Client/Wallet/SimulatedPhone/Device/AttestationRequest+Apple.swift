@@ -44,6 +44,7 @@ extension AttestationRequest {
 
     private func damaged(_ data: AuthenticatorData) -> AuthenticatorData {
         var data = data
+        data.extensions = AppAttestExtensions(self.profile)
         switch self.fault {
         case .noCredentialFlag: data.flags = 0
         case .counterNotZero: data.counter = 1
@@ -60,7 +61,24 @@ extension AttestationRequest {
 
 extension HardwareKey {
     /// Creates an App Attest assertion with the current counter.
-    func assertion(for clientDataHash: SHA256Digest, appID: String) -> [UInt8] {
-        AppAttestKey(self.key, appID: appID).assertion(for: clientDataHash, counter: self.counter).encoded
+    func assertion(for clientDataHash: SHA256Digest, by profile: DeviceProfile) -> [UInt8] {
+        AppAttestKey(self.key, appID: profile.appID)
+            .assertion(for: clientDataHash, counter: self.counter, extensions: AppAttestExtensions(profile))
+            .encoded
+    }
+}
+
+extension AppAttestExtensions {
+    /// Creates the extension data that the profile's iPhone writes.
+    ///
+    /// Returns nil before iOS 27.
+    fileprivate init?(_ profile: DeviceProfile) {
+        guard let major = profile.osVersion.split(separator: ".").first.flatMap({ Int($0) }), major >= 27 else {
+            return nil
+        }
+        self.init(
+            validationCategory: profile.usesDevelopmentService ? .development : .appStore,
+            bundleVersion: profile.appVersion
+        )
     }
 }

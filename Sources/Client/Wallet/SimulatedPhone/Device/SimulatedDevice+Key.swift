@@ -44,7 +44,7 @@ extension SimulatedDevice {
                     key.counter += 1
                     try key.write(to: self.files.path(.hardwareKey))
                 }
-                return key.assertion(for: sha256(statement), appID: profile.appID)
+                return key.assertion(for: sha256(statement), by: profile)
             }
         }
     }
