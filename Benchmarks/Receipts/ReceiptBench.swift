@@ -38,7 +38,7 @@ struct ReceiptBench {
 private struct Signer: ReceiptSigner {
     let key: ReceiptSigningKey
 
-    func sign(root: SHA256Digest, epoch: UInt64, at time: Timestamp) -> SignedRoot? {
+    func sign(root: SHA256Digest, epoch: UInt64, at time: Timestamp, by version: UInt32?) -> SignedRoot? {
         self.key.sign(root: root, epoch: epoch, at: time)
     }
 }

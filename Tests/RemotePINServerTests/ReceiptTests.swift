@@ -6,11 +6,12 @@ import Testing
 import Transport
 import Vault
 import Vocabulary
+import WalletStore
 import Wire
 
 /// A signer whose key cannot be used.
 private struct NoSigner: ReceiptSigner {
-    func sign(root: SHA256Digest, epoch: UInt64, at time: Timestamp) -> SignedRoot? { nil }
+    func sign(root: SHA256Digest, epoch: UInt64, at time: Timestamp, by version: UInt32?) -> SignedRoot? { nil }
 }
 
 @Suite("Receipts of verdicts")
@@ -26,7 +27,7 @@ struct ReceiptTests {
     func verdicts() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
-            let key = try #require(server.vault.receiptKeys.last?.key)
+            let key = try #require(server.vault.receiptKeys(upTo: nil)?.last?.key)
             let session = try await wallet.openSession()
             for (number, pin) in ["000000", "135790", "000001", "135790"].enumerated() {
                 let receipt = try await self.judged(session, pin: pin)
@@ -61,12 +62,14 @@ struct ReceiptTests {
     @Test("a rotation of the vault's keys rotates the receipt key, and the links to it outlive the old version")
     func rotation() async throws {
         try await InProcessServer.run { server in
-            let pinned = try #require(server.vault.receiptKeys.last?.key)
+            let pinned = try #require(server.vault.receiptKeys(upTo: nil)?.last?.key)
             _ = try server.vault.addVersion(activating: true)
             _ = try server.vault.addVersion(activating: true)
             try server.vault.remove([1])
             try server.vault.reload()
-            let newest = try #require(pinned.newest(following: server.vault.receiptKeys))
+            let check = try #require(server.vault.check(of: 3))
+            _ = try await server.store.note(vaultVersion: 3, check: check, at: server.clock.now())
+            let newest = try #require(server.vault.receiptKeys(upTo: nil).flatMap(pinned.successors)?.last)
             #expect(newest.id == 3)
             // A wallet's values need the key version that sealed them, so this one registers now.
             let wallet = try await server.wallet()

@@ -104,7 +104,7 @@ package final class InProcessServer: Sendable {
             attestations: try Self.verifier(authority, options),
             audit: self.audit,
             log: Logger(label: "test") { _ in handler },
-            receiptKeys: { [vault = self.vault] in vault.receiptKeys },
+            receiptKeys: { [vault = self.vault] in vault.receiptKeys(upTo: $0) },
             metrics: self.metrics
         )
         parts.time = options.time

@@ -46,7 +46,7 @@ struct FailingSigner: ReceiptSigner, @unchecked Sendable {
     let signer: any ReceiptSigner
     let fails: () -> Bool
 
-    func sign(root: SHA256Digest, epoch: UInt64, at time: Timestamp) -> SignedRoot? {
-        self.fails() ? nil : self.signer.sign(root: root, epoch: epoch, at: time)
+    func sign(root: SHA256Digest, epoch: UInt64, at time: Timestamp, by version: UInt32?) -> SignedRoot? {
+        self.fails() ? nil : self.signer.sign(root: root, epoch: epoch, at: time, by: version)
     }
 }

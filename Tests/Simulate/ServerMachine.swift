@@ -93,7 +93,7 @@ extension ServerMachine {
             attestations: verifier,
             audit: audit,
             log: Logger(label: "simulated") { _ in SwiftLogNoOpLogHandler() },
-            receiptKeys: { vault.receiptKeys }
+            receiptKeys: { vault.receiptKeys(upTo: $0) }
         )
         parts.time = self.run.time
         return parts

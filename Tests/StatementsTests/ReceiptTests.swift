@@ -127,13 +127,13 @@ struct ReceiptTests {
                 try #require([UInt8](hex: hex).flatMap { ReceiptKeyLink(decoding: $0) })
             }
             #expect(links.map(\.bytes.hex) == vector.links)
-            #expect(pinned.newest(following: links)?.id == vector.newest_id, "\(vector.name)")
+            #expect(pinned.successors(following: links)?.last?.id == vector.newest_id, "\(vector.name)")
         }
     }
 
     @Test("no server key is not an answer to a pinned one")
     func noKeys() {
-        #expect(Self.key(1).key.newest(following: []) == nil)
+        #expect(Self.key(1).key.successors(following: []) == nil)
     }
 
     @Test("in trees of every size each leaf has a path to the root, and no leaf has another's", arguments: 1...40)

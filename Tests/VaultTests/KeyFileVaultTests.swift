@@ -1,5 +1,6 @@
 import Foundation
 import Secrets
+import Statements
 import HostSystem
 import Testing
 @testable import Vault
@@ -184,8 +185,45 @@ struct KeyRotationTests {
         try self.vault.reload()
         try self.vault.remove([1])
         let again = try KeyFileVault(self.file.path)
-        #expect(again.receiptKeys.map(\.key.id) == [1, 2])
-        #expect(again.receiptKeys == self.vault.receiptKeys)
+        #expect(again.receiptKeys(upTo: 2)?.map(\.key.id) == [1, 2])
+        #expect(again.receiptKeys(upTo: 2) == self.vault.receiptKeys(upTo: 2))
+    }
+
+    @Test("the store's version announces and signs, whether or not it seals at this server yet")
+    func receiptVersion() async throws {
+        let root = SHA256Digest.of([1])
+        func keys(_ version: UInt32?) -> [UInt32]? { self.vault.receiptKeys(upTo: version)?.map(\.key.id) }
+        func signer(_ version: UInt32?) -> UInt32? {
+            self.vault.sign(root: root, epoch: 1, at: Timestamp(milliseconds: 1), by: version)?.keyID
+        }
+        #expect(try self.vault.addVersion(activating: false) == 2)
+        #expect((keys(nil), keys(1), keys(2)) == ([1], [1], [1, 2]))
+        #expect((signer(nil), signer(1), signer(2)) == (1, 1, 2))
+        #expect(keys(3) == nil && signer(3) == nil)
+        try self.vault.activate(2)
+        #expect((keys(nil), keys(1), keys(2)) == ([1, 2], [1], [1, 2]))
+        #expect((signer(nil), signer(1)) == (2, 1))
+    }
+
+    @Test("a token that another server made with a newer version is accepted before that version seals here")
+    func newerToken() async throws {
+        #expect(try self.vault.addVersion(activating: false) == 2)
+        let path = "\(self.file.path)-other"
+        try DurableFile.write(Array(try self.file.text().utf8), to: path, mode: 0o600)
+        let other = try KeyFileVault(path)
+        try other.activate(2)
+        let mac = try await other.mac([1], for: .enrollmentToken)
+        #expect(try await self.vault.isMAC(mac, of: [1], for: .enrollmentToken))
+        #expect(self.vault.activeVersion == 1)
+    }
+
+    @Test("a key file without a version that waits to be activated does not replace one with it")
+    func waitingVersion() throws {
+        let before = try self.file.text()
+        _ = try self.vault.addVersion(activating: false)
+        try self.file.replace(before)
+        #expect(throws: KeyFileError.otherKeys(self.file.path)) { try self.vault.reload() }
+        #expect(self.vault.versions == [1, 2])
     }
 
     @Test("a key file of format 1 keeps working: its MACs come from the index key until the next rotation")

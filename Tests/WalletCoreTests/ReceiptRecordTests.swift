@@ -167,6 +167,15 @@ struct ReceiptRecordTests {
         #expect(unsigned.adopt(try self.links(), at: self.now) == .forgedReceipt, "no key of the receipt follows")
     }
 
+    @Test("a receipt that waited is verified with its own key, also if the keys were rotated twice in the meantime")
+    func rotatedTwice() throws {
+        var record = try self.record()
+        #expect(try self.take(Verdict(number: 1, key: 1), in: &record) == nil)
+        #expect(record.adopt(try self.links(upTo: 3), at: self.now) == nil)
+        #expect(try self.take(Verdict(number: 2, key: 2), in: &record) == nil)
+        #expect(try self.take(Verdict(number: 3, key: 1), in: &record) == .forgedReceipt, "by an older key")
+    }
+
     @Test("a server that stops sending its keys is shown, since no receipt by a newer key could be verified")
     func noKeys() throws {
         var record = try self.record()

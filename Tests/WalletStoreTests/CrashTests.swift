@@ -74,7 +74,7 @@ struct CrashTests {
                 attested: "{}",
                 now: TestWallet.start
             )
-            #expect(try await store.register(registration) == .registered)
+            #expect(try await store.register(registration) == .registered(receiptVersion: nil))
         }
         await store.close()
     }

@@ -25,7 +25,7 @@ struct EpochTests {
             policy: policy,
             now: self.now
         )
-        guard case .active(_, let state, _, _) = try await wallet.store.beginSession(session) else { return nil }
+        guard case .active(_, let state, _, _, _) = try await wallet.store.beginSession(session) else { return nil }
         return state
     }
 

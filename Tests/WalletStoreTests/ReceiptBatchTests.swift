@@ -13,7 +13,7 @@ final class TestSigner: ReceiptSigner {
     let key = ReceiptSigningKey(id: 3, seed: .random(count: ReceiptSigningKey.seedByteCount))
     let fails = Mutex(false)
 
-    func sign(root: SHA256Digest, epoch: UInt64, at time: Timestamp) -> SignedRoot? {
+    func sign(root: SHA256Digest, epoch: UInt64, at time: Timestamp, by version: UInt32?) -> SignedRoot? {
         self.fails.withLock(\.self) ? nil : self.key.sign(root: root, epoch: epoch, at: time)
     }
 }

@@ -17,9 +17,9 @@ struct RegistrationTests {
         second.keyID = .random()
         second.pinKey = try TestWallet.publicKey()
         second.identity = TestWallet.bytes(300)
-        try await #expect(store.register(second.registration()) == .registered)
+        try await #expect(store.register(second.registration()) == .registered(receiptVersion: nil))
         try await #expect(first.session() == .identityChanged)
-        guard case .active(second.keyID, .open(4, false), .some, nil) = try await second.session() else {
+        guard case .active(second.keyID, .open(4, false), .some, nil, nil) = try await second.session() else {
             Issue.record("not active")
             return
         }
@@ -60,7 +60,7 @@ struct RegistrationTests {
             _ = try await store.end([wallet.id], as: end, at: TestWallet.start)
             var registration = wallet.registration()
             registration.walletID = .random()
-            let expected: RegisterOutcome = mayRegisterAnew ? .registered : .hardwareKeyBarred
+            let expected: RegisterOutcome = mayRegisterAnew ? .registered(receiptVersion: nil) : .hardwareKeyBarred
             try await #expect(store.register(registration) == expected)
             _ = try await store.purge([wallet.id], endedBefore: TestWallet.start + .seconds(1))
             registration.walletID = .random()
@@ -78,7 +78,7 @@ struct RegistrationTests {
         let wallet = try await TestWallet(in: store, assertionCounter: 1, opened: false)
         let repetition = wallet.registration(assertionCounter: 1)
         try await #expect(store.register(repetition) == .counterNotIncreased)
-        try await #expect(store.register(wallet.registration(assertionCounter: 2)) == .registered)
+        try await #expect(store.register(wallet.registration(assertionCounter: 2)) == .registered(receiptVersion: nil))
         try await #expect(wallet.session(counter: 2) == .counterNotIncreased)
         try await #expect(wallet.session(counter: nil) == .counterNotIncreased)
         guard case .active = try await wallet.session(counter: 3) else {
@@ -118,7 +118,8 @@ struct RegistrationTests {
                     pinKeyID: wallet.keyID,
                     pinState: .blocked(remaining: .seconds(60)),
                     presenceShare: share,
-                    nextPresenceShare: nil
+                    nextPresenceShare: nil,
+                    receiptVersion: nil
                 )
         )
         let single = try #require(AttemptPolicy(rounds: 1, attemptsPerRound: 1, blocks: []))
@@ -130,7 +131,8 @@ struct RegistrationTests {
                     pinKeyID: wallet.keyID,
                     pinState: .blockedPermanently,
                     presenceShare: nil,
-                    nextPresenceShare: nil
+                    nextPresenceShare: nil,
+                    receiptVersion: nil
                 )
         )
     }

@@ -20,6 +20,7 @@ struct TestWallet {
         assertionCounter: UInt32? = nil,
         unlockShare: Sealed = bytes(80),
         presenceShare: Sealed = bytes(80),
+        announcing receiptVersion: UInt32? = nil,
         opened: Bool = true
     ) async throws {
         self.store = store
@@ -35,7 +36,7 @@ struct TestWallet {
             presenceShare: presenceShare
         )
         let outcome = try await store.register(registration)
-        #expect(outcome == .registered)
+        #expect(outcome == .registered(receiptVersion: receiptVersion))
         if opened { _ = try await self.session(counter: assertionCounter.map { $0 + 1 }) }
     }
 

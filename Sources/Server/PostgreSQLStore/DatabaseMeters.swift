@@ -38,8 +38,8 @@ struct DatabaseMeters: Sendable {
                     .lostCommits
                 case PostgreSQLStoreOpenError.losesCommits: .unsafeSettings
                 case PostgreSQLStoreOpenError.otherPolicy: .policy
-                case PostgreSQLStoreOpenError.otherKey, PostgreSQLStoreOpenError.otherVersion,
-                    PostgreSQLStoreOpenError.missing, PostgreSQLStoreOpenError.unfinishedCopy:
+                case PostgreSQLStoreOpenError.otherKey, PostgreSQLStoreOpenError.lacksVaultKey,
+                    PostgreSQLStoreOpenError.otherVersion, PostgreSQLStoreOpenError.missing, PostgreSQLStoreOpenError.unfinishedCopy:
                     .otherStore
                 case PostgreSQLStoreOpenError.epochEnded: .epochEnded
                 case PostgreSQLStoreOpenError.nameInUse: .nameInUse

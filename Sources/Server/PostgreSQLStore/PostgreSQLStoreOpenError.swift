@@ -43,6 +43,11 @@ package enum PostgreSQLStoreOpenError: Error, Hashable, Sendable {
     ///
     /// Give each server a separate name.
     case nameInUse(server: String, instance: String)
+    /// This server's key file lacks the version of the vault's keys, given with the check value of its key, that the
+    /// store seals and signs with.
+    ///
+    /// Install the newest copy.
+    case lacksVaultKey(String)
     /// The database contains only part of the store that is being copied into it.
     ///
     /// Finish the copy.
@@ -78,6 +83,9 @@ extension PostgreSQLStoreOpenError: CustomStringConvertible {
                 + differences.map(\.description).joined(separator: "; ")
         case .nameInUse(let server, let instance):
             "another process renews the lease of server \(server) (instance \(instance))"
+        case .lacksVaultKey(let name):
+            "the store seals and signs with version \(name) of the vault's keys (number and check value), which this "
+                + "server's key file lacks"
         case .unfinishedCopy:
             "the database cannot be used: the copy of an embedded store into it is unfinished, so wallets may be "
                 + "missing"

@@ -161,13 +161,13 @@ extension PostgreSQLWalletStore {
             let judged = try await self.perform(.writing) { transaction in
                 var attempt = attempt
                 attempt.now = JudgingStep.time(attempt.now, queuedAt: began, decidedAt: clock())
-                return (try transaction.certify(attempt), epoch: UInt64(transaction.facts.epoch), at: attempt.now)
+                return (try transaction.certify(attempt), facts: transaction.facts, at: attempt.now)
             }
             let (outcome, leaf) = judged.0
             guard let leaf, let signer = self.parts.receipts else { return CertifiedOutcome(outcome) }
             let receipts = ReceiptBatch()
             let place = receipts.add(leaf, at: judged.at)
-            receipts.certify(by: signer, epoch: judged.epoch)
+            receipts.certify(by: signer, judged.facts.receiptVersion, epoch: UInt64(judged.facts.epoch))
             // The attempt was counted but not certified, so no verdict may be returned.
             guard let receipt = receipts.receipt(at: place), let signed = receipts.signed else { throw .notCertified }
             self.root.note(signed)

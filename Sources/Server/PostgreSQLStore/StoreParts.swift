@@ -45,8 +45,9 @@ package struct StoreParts: Sendable {
     package var onEpochEnd: @Sendable () -> Void = {}
     /// This program's version, for operators.
     package var program = ""
-    /// The versions of this server's vault keys, each with the check value of its key.
-    package var vaultKeys: @Sendable () -> [String] = { [] }
+    /// Returns the versions of this server's vault keys, each with the check value of its key; nil for a command, which
+    /// seals and signs nothing.
+    package var vaultKeys: (@Sendable () -> [String])?
     /// The longest time that a statement may take before its connection is closed.
     package var timeLimit: Duration
     /// The longest time that a statement that reads every wallet may take.

@@ -31,10 +31,11 @@ package final class RemotePINServer: Sendable {
         /// The record of every command and every revocation.
         package var audit: AuditLog
         package var log: Logger
-        /// Returns the receipt keys of the store in ascending order.
+        /// Returns the receipt keys up to a version of the vault's keys in ascending order, or nil if the vault lacks
+        /// that version.
         ///
         /// The last one signs.
-        package var receiptKeys: @Sendable () -> [ReceiptKeyLink]
+        package var receiptKeys: @Sendable (_ version: UInt32?) -> [ReceiptKeyLink]?
         /// The factory used to create the call counters.
         package var metrics: any MetricsFactory
         /// Called with each committed wallet incident.
@@ -54,7 +55,7 @@ package final class RemotePINServer: Sendable {
             statusList: StatusListFile? = nil,
             audit: AuditLog,
             log: Logger,
-            receiptKeys: @escaping @Sendable () -> [ReceiptKeyLink] = { [] },
+            receiptKeys: @escaping @Sendable (_ version: UInt32?) -> [ReceiptKeyLink]? = { _ in [] },
             metrics: any MetricsFactory = NOOPMetricsHandler.instance,
             onEvent: @escaping @Sendable (WalletIncident) -> Void = { _ in }
         ) {

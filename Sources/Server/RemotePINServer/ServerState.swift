@@ -21,8 +21,9 @@ package final class ServerState: Sendable {
     let permanentBlocks: PermanentBlocks
     let limits: RateLimits
     let lastSessions = LastSessions()
-    /// Returns the receipt keys, which wallets pin.
-    let receiptKeys: @Sendable () -> [ReceiptKeyLink]
+    /// Returns the receipt keys up to a version of the vault's keys, the last of which wallets pin, or nil if the
+    /// vault lacks that version.
+    let receiptKeys: @Sendable (_ version: UInt32?) -> [ReceiptKeyLink]?
     /// The last receipt root that was logged, and the time at which it was logged.
     let loggedRoot = Mutex<(at: Timestamp, root: SignedRoot)?>(nil)
     let statistics: ServerStatistics
@@ -70,6 +71,14 @@ package final class ServerState: Sendable {
         } load: { [registry = self.registry, statistics = self.statistics] in
             (connections: statistics.openConnections.load(ordering: .relaxed), sessions: registry.sessionCount)
         }
+    }
+}
+
+extension ServerState {
+    /// Returns the receipt keys for an answer to a step in which the store named this version.
+    func receiptKeys(upTo version: UInt32?) throws(CallFailure) -> [ReceiptKeyLink] {
+        guard let keys = self.receiptKeys(version) else { throw .vault(.unreachable) }
+        return keys
     }
 }
 

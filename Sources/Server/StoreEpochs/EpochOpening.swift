@@ -42,7 +42,7 @@ package struct EpochOpening {
         package var server: String
         /// Its audit log, which records the opening.
         package var auditLog: String
-        package var vault: any Vault
+        package var vault: any RotatingVault
         package var clock: any WallClock
         package var actor: AuditActor
         /// Receives the newest entry of the log.
@@ -54,7 +54,7 @@ package struct EpochOpening {
             store: PostgreSQLWalletStore,
             server: String,
             auditLog: String,
-            vault: any Vault,
+            vault: any RotatingVault,
             clock: any WallClock,
             actor: AuditActor
         ) {
@@ -229,6 +229,7 @@ package struct EpochOpening {
         try await self.requireNoServers(orElse: "Then run this command again: until it is done, no server starts")
         try await self.store.upgrade()
         let report = try await self.logs.repeatChanges(on: self.store, onProgress: onProgress)
+        let vaultKey = try self.newestVaultKey()
         let records = try await EpochRecords.next(
             self.number,
             self.rule,
@@ -253,7 +254,8 @@ package struct EpochOpening {
                 records,
                 with: marks,
                 without: Array(lostLogs),
-                accountingFor: self.accounted
+                accountingFor: self.accounted,
+                vaultKey: vaultKey
             )
         } catch {
             let (of, reason) = (begun.number, "\(error)")
@@ -267,6 +269,25 @@ package struct EpochOpening {
             + "\(report.denied) codes denied again"
         await audit.tryAppend(.storeEpoch, by: actor, .done(of: begun.number, result: result), detail: detail)
         return report
+    }
+
+    /// Returns the newest version of the vault's keys that a server is known to have used, which the database may lack.
+    ///
+    /// Invariant: wallets have pinned its receipt key, so a server that starts first, with an older active version,
+    /// must not announce and sign with that.
+    private func newestVaultKey() throws -> StoredVaultVersion {
+        let vault = self.parts.vault
+        let ofLogs = self.logs.servers.compactMap { $0.newest.flatMap { VersionedMAC(text: $0.mac.utf8)?.key } }
+        let version = max(vault.activeVersion, ofLogs.max() ?? 0)
+        guard let check = vault.check(of: version) else {
+            throw StartFailure(
+                .configuration,
+                "`vault.key-file` lacks version \(version), which an audit log names; install the newest copy of the "
+                    + "key file and run this command again"
+            )
+        }
+        let now = self.parts.clock.now()
+        return StoredVaultVersion(version: version, activeSince: now, sealedAnewAt: nil, check: check)
     }
 
     /// Opens this server's log, which no other process has open.

@@ -118,9 +118,7 @@ package final class KeyFileVault: Vault {
         let keys = self.keys
         switch use {
         case .enrollmentToken:
-            let byActive = constantTimeEqual(keys.active.tokenMAC(message), mac)
-            let byPrevious = keys.previous.map { constantTimeEqual($0.tokenMAC(message), mac) } ?? false
-            return byActive || byPrevious
+            return keys.tokenVersions.contains { constantTimeEqual($0.tokenMAC(message), mac) }
         case .auditLog, .storeEpoch: return keys.isHistoryMAC(mac, of: message, for: use)
         case .recoveryCodeIndex, .backup, .attemptRecords:
             return constantTimeEqual(keys.lastingMAC(message, for: use), mac)

@@ -102,10 +102,10 @@ final class KeyRing: Sendable {
     ///
     /// The last one makes MACs.
     let history: [HistoryKeys]
-    /// The receipt keys of all versions up to the active one, in ascending order, each signed by its predecessor.
+    /// The receipt keys of all versions, in ascending order, each signed by its predecessor.
     ///
     /// A link is kept even after its version is removed, because a wallet that pinned a key long ago follows the links
-    /// to the active one.
+    /// to the newest one.
     let receiptKeys: [ReceiptKeyLink]
     private let indexRoot: SecretBytes
     private let index: SecretBytes
@@ -135,7 +135,7 @@ final class KeyRing: Sendable {
         self.versions = versions
         self.active = activeVersion
         self.history = [first] + history
-        guard let receiptKeys = Self.receiptKeys(of: versions, upTo: active, known: links) else { return nil }
+        guard let receiptKeys = Self.receiptKeys(of: versions, known: links) else { return nil }
         self.receiptKeys = receiptKeys
         self.index = index.hkdfSHA256(info: Self.info(for: .recoveryCodeIndex), count: 32)
         self.backup = index.hkdfSHA256(info: Self.info(for: .backup), count: 32)
@@ -152,11 +152,10 @@ final class KeyRing: Sendable {
     /// Returns nil if the key in a known link differs from that of its version.
     private static func receiptKeys(
         of versions: [KeyVersion],
-        upTo active: UInt32,
         known: [ReceiptKeyLink]
     ) -> [ReceiptKeyLink]? {
         var links = known
-        for version in versions where version.number <= active {
+        for version in versions {
             let key = version.receipts.key
             if let link = links.first(where: { $0.key.id == key.id }) {
                 guard link.key == key else { return nil }
@@ -173,12 +172,13 @@ final class KeyRing: Sendable {
 
     /// Returns whether these keys may replace `old`.
     ///
-    /// The keys that are never rotated must be the same, no known version may have changed, and no sealing version may
-    /// be missing.
+    /// The keys that are never rotated must be the same, no known version may have changed, and no version from the
+    /// sealing one on may be missing: a newer one is in use once this server's lease has named it.
     func continues(_ old: KeyRing) -> Bool {
         let probe = Array("remote-pin/1 same vault".utf8)
         guard constantTimeEqual(self.index.hmacSHA256(probe), old.index.hmacSHA256(probe)),
-            self.active.number >= old.active.number, self.version(old.active.number) != nil
+            self.active.number >= old.active.number,
+            old.versions.allSatisfy({ $0.number < old.active.number || self.version($0.number) != nil })
         else { return false }
         let hasHistory = old.history.allSatisfy { known in
             self.history.contains { fresh in
@@ -194,10 +194,12 @@ final class KeyRing: Sendable {
 
     func version(_ number: UInt32) -> KeyVersion? { self.versions.first { $0.number == number } }
 
-    /// The version before the active one.
-    ///
-    /// Its tokens are accepted until they expire.
-    var previous: KeyVersion? { self.versions.last { $0.number < self.active.number } }
+    /// The versions whose tokens are accepted: the active one, its predecessor until those tokens expire, and newer
+    /// ones, with which another server of the store may seal already.
+    var tokenVersions: [KeyVersion] {
+        let previous = self.versions.last { $0.number < self.active.number } ?? self.active
+        return self.versions.filter { $0.number >= previous.number }
+    }
 
     /// Returns a MAC for a use whose key is never rotated.
     func lastingMAC(_ message: [UInt8], for use: MACUse) -> [UInt8] {

@@ -49,7 +49,13 @@ package struct NewRegistration: Sendable {
 }
 
 package enum RegisterOutcome: Hashable, Sendable {
-    case registered
+    /// `receiptVersion` is the version of the vault's keys whose receipt key the wallet pins; nil if the store names
+    /// none.
+    ///
+    /// Invariant: the store names the newest version that was activated, and each step reads it. So after an answer
+    /// with one version, no server answers a later call with an older one, which would look like tampering to a wallet
+    /// that has pinned the newer key.
+    case registered(receiptVersion: UInt32?)
     /// A session was opened, the wallet was revoked, or the token belongs to another hardware key.
     ///
     /// Answered with `challenge-invalid`.
@@ -107,8 +113,15 @@ package struct NewSession: Sendable {
 package enum SessionOutcome: Hashable, Sendable {
     /// The shares are nil if the wallet is permanently blocked.
     ///
-    /// The next share is also nil unless the wallet's shares are being replaced.
-    case active(pinKeyID: PINKeyID, pinState: PINState, presenceShare: Sealed?, nextPresenceShare: Sealed?)
+    /// The next share is also nil unless the wallet's shares are being replaced. `receiptVersion` is as in
+    /// ``RegisterOutcome/registered(receiptVersion:)``.
+    case active(
+        pinKeyID: PINKeyID,
+        pinState: PINState,
+        presenceShare: Sealed?,
+        nextPresenceShare: Sealed?,
+        receiptVersion: UInt32?
+    )
     case revoked(Revocation)
     /// The assertion counter was used before.
     ///

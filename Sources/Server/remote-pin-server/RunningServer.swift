@@ -165,7 +165,7 @@ enum RunningServer {
             statusList: files.statusList,
             audit: audit,
             log: log,
-            receiptKeys: { [vault = files.vault] in vault.receiptKeys },
+            receiptKeys: { [vault = files.vault] in vault.receiptKeys(upTo: $0) },
             metrics: watch.registry,
             onEvent: { hooks.report($0) }
         )

@@ -81,7 +81,7 @@ final class FuzzedWallet {
                     attested: "{}",
                     now: now
                 )
-                return try await store.register(registration) == .registered
+                return try await store.register(registration) == .registered(receiptVersion: nil)
             } catch {
                 return false
             }

@@ -24,7 +24,7 @@ final class KeyFileTarget: FuzzTarget {
         }
         guard let vault = try? KeyFileVault(self.path) else { return }
         require(vault.versions.contains(vault.activeVersion), "the active key is not among the keys")
-        _ = vault.receiptKeys
+        _ = vault.receiptKeys(upTo: nil)
         _ = try? vault.reload()
     }
 

@@ -74,7 +74,7 @@ final class LiveServer: Sendable {
             ),
             audit: self.audit,
             log: Logger(label: "fuzz") { _ in SwiftLogNoOpLogHandler() },
-            receiptKeys: { vault.receiptKeys }
+            receiptKeys: { vault.receiptKeys(upTo: $0) }
         )
         // No task waits for real time.
         parts.time.sleepUntil = { _ in }

@@ -35,6 +35,40 @@ extension DatabaseStatement {
             { SimulatedRows($0.tables.epochs) }
         ),
         (
+            "select version, active_since, sealed_anew_at, key_check from vault_versions order by version",
+            {
+                SimulatedRows(
+                    $0.tables.vaultVersions.map { [.number($0.version), .number($0.since), .null, .bytes($0.check)] }
+                )
+            }
+        ),
+        (
+            "select count(*) from leases where server <> $2 and not $1 = any(string_to_array(vault_keys, ' '))",
+            {
+                let (key, server) = ($0.text(1), $0.text(2))
+                let lacking = $0.tables.leases.filter {
+                    $0.key != server && !$0.value.vaultKeys.split(separator: " ").contains(key[...])
+                }
+                return rows([.number(Int64(lacking.count))])
+            }
+        ),
+        (
+            """
+            insert into vault_versions (version, active_since, key_check) values ($1, $2, $3) on conflict do nothing
+            """,
+            {
+                let (version, since, check) = ($0.number(1), $0.number(2), $0.bytes(3))
+                guard !$0.tables.vaultVersions.contains(where: { $0.version == version }) else {
+                    return SimulatedRows(changed: 0)
+                }
+                $0.change {
+                    $0.vaultVersions.append((version: version, since: since, check: check))
+                    $0.vaultVersions.sort { $0.version < $1.version }
+                }
+                return SimulatedRows(changed: 1)
+            }
+        ),
+        (
             "insert into epochs (number, rule, opened_at, mac) values ($1, $2, $3, $4)",
             {
                 let row = $0.values(1...4)

@@ -16,6 +16,7 @@ extension DatabaseStatement {
         let isInForce =
             facts.epoch == execution.number(4) && facts.isSolutionRevoked == execution.flag(5)
             && facts.policy == execution.text(6) && !facts.lostCommits
+            && execution.tables.vaultKey == execution.optionalText(9)
         var written: [UInt8] = []
         for (place, id) in ids.enumerated()
         where isInForce && execution.tables.wallets[id] == old[place] && execution.tryLock(.wallet(id)) {

@@ -1,4 +1,5 @@
 internal import PostgreSQLClient
+internal import Vocabulary
 
 /// The contents of the store's tables.
 struct DatabaseTables {
@@ -37,6 +38,8 @@ struct DatabaseTables {
     }
 
     var facts: Facts?
+    /// The rows of `vault_versions`, in order.
+    var vaultVersions: [(version: Int64, since: Int64, check: [UInt8])] = []
     var wallets: [[UInt8]: [UInt8]] = [:]
     var wide: [[UInt8]: Wide] = [:]
     /// Ids and times by place.
@@ -57,6 +60,9 @@ struct DatabaseTables {
     /// The commits that epochs took into account, by server and epoch: the numbers of both lanes, and the total.
     var accounted: [String: (server: String, epoch: Int64, numbers: [Int64])] = [:]
 
+    /// The newest version of the vault's keys that was activated, with the check value of its key.
+    var vaultKey: String? { self.vaultVersions.last.map { "\($0.version):\($0.check.hex)" } }
+
     /// The number of commits that servers have counted.
     var countedCommits: Int64 { self.commitNumbers.values.reduce(0, +) }
 
@@ -72,7 +78,7 @@ struct DatabaseTables {
         guard let facts = self.facts else { return [] }
         return [
             .text(Self.settings), .number(facts.epoch), .flag(facts.isSolutionRevoked), .text(facts.policy),
-            .flag(facts.lostCommits), .flag(false),
+            .flag(facts.lostCommits), .flag(false), self.vaultKey.map { .text($0) } ?? .null,
         ]
     }
 

@@ -79,6 +79,12 @@ struct StatementExecution {
         return value
     }
 
+    /// A text, or nil for NULL.
+    func optionalText(_ number: Int) -> String? {
+        if case .null = self.value(number) { return nil }
+        return self.text(number)
+    }
+
     /// A `bigint`, or nil for NULL.
     func optionalNumber(_ number: Int) -> Int64? {
         if case .null = self.value(number) { return nil }

@@ -37,13 +37,18 @@ struct LeasedServers: Sendable {
         self.place = try await PostgreSQLPlace()
     }
 
-    func server(_ name: String, lease: Duration = .seconds(60)) async throws -> PostgreSQLWalletStore {
+    func server(
+        _ name: String,
+        lease: Duration = .seconds(60),
+        _ change: (inout StoreParts) -> Void = { _ in }
+    ) async throws -> PostgreSQLWalletStore {
         var parts = self.place.parts(as: name)
         parts.lease = lease
         parts.elapsed = { [elapsed = self.elapsed] in elapsed.now }
         parts.uptime = { [uptime = self.uptime] in uptime.now }
         parts.onRefusal = { [reasons = self.reasons] reason, _ in reasons.receive(reason) }
         parts.onEpochEnd = { [epochEnd = self.epochEnd] in epochEnd.happen() }
+        change(&parts)
         let store = try await PostgreSQLWalletStore.open(parts)
         try await store.takeLease()
         return store

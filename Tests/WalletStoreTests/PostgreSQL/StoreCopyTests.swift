@@ -94,7 +94,7 @@ struct StoreCopyTests {
 
         let barred = contents.denied.registration(hardwareKey: contents.denied.hardwareKey)
         #expect(try await store.register(barred) == .hardwareKeyBarred)
-        let new = try await TestWallet(in: store)
+        let new = try await TestWallet(in: store, announcing: 3)
         #expect(try await store.listing(after: nil, limit: 100).last?.walletID == new.id)
         await store.close()
         let mark = try await PostgreSQLWalletStore.open(self.place.parts(as: "copier"))

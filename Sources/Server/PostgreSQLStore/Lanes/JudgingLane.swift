@@ -161,7 +161,7 @@ final class JudgingWorker {
                 and exists (
                     select from facts
                     where epoch = $4 and solution_revoked = $5 and policy = $6 and not lost_commits
-                        and not \(CopyMark.isUnfinished)
+                        and not \(CopyMark.isUnfinished) and \(StoreSession.vaultKey) is not distinct from $9
                 )
             order by wallets.id for no key update of wallets skip locked
         ), written as (
@@ -188,7 +188,7 @@ final class JudgingWorker {
                 .byteArrays(proposals.map(\.step.wallet.bytes)), .byteArrays(proposals.map(\.old)),
                 .byteArrays(proposals.map(\.new)), .number(session.facts.epoch),
                 .flag(session.facts.isSolutionRevoked), .text(self.policy),
-            ] + self.confirmed.values(of: .judging)
+            ] + self.confirmed.values(of: .judging) + [session.facts.vaultKey.map { .text($0) } ?? .null]
         )
         do {
             try session.check(rows)
@@ -198,14 +198,14 @@ final class JudgingWorker {
         }
         try session.checkAfterCommit()
         // If the epoch has changed, the statement wrote nothing but the number.
-        if let number = rows.number(0, 7), rows.number(0, 1) == session.facts.epoch {
+        if let number = rows.number(0, 8), rows.number(0, 1) == session.facts.epoch {
             try self.confirmed.note(number, of: .judging, epoch: session.facts.epoch)
         }
         let duration = self.parts.machine.now() - start
         self.latency.note(duration)
         self.meters.batches.commit.record(duration)
         self.meters.batches.batch.record(proposals.count)
-        let ids = rows.bytes(0, 6) ?? []
+        let ids = rows.bytes(0, 7) ?? []
         let width = WalletIDKind.byteCount
         let written = Set(
             stride(from: 0, to: ids.count, by: width).compactMap {
@@ -213,7 +213,7 @@ final class JudgingWorker {
             }
         )
         let done = proposals.filter { written.contains($0.step.wallet) }
-        answers += self.certified(done, epoch: session.facts.epoch)
+        answers += self.certified(done, by: session.facts)
         for proposal in done { self.known[proposal.step.wallet] = proposal.values }
         let missed = proposals.filter { !written.contains($0.step.wallet) }.map(\.step)
         self.meters.comparisonMisses.increment(by: missed.count)
@@ -235,14 +235,14 @@ final class JudgingWorker {
     /// Without a signature, no verdict is sent.
     private func certified(
         _ proposals: [JudgingDecision.Proposal],
-        epoch: Int64
+        by facts: StoreSession.Facts
     ) -> [@Sendable () -> Void] {
         guard let signer = self.parts.receipts else {
             return proposals.map { proposal -> @Sendable () -> Void in { proposal.answer(nil) } }
         }
         let receipts = ReceiptBatch()
         let places = proposals.map { $0.leaf.map { receipts.add($0.0, at: $0.at) } }
-        receipts.certify(by: signer, epoch: UInt64(epoch))
+        receipts.certify(by: signer, facts.receiptVersion, epoch: UInt64(facts.epoch))
         if let signed = receipts.signed { self.newestRoot.note(signed) }
         return zip(proposals, places).map { proposal, place -> @Sendable () -> Void in
             guard let place else { return { proposal.answer(nil) } }

@@ -170,6 +170,10 @@ extension StoredValues {
             self.attempts = charged
             if isBehind { self.row.state.epoch = UInt32(facts.epoch) }
         }
-        return self.row.answer(to: session, attempts: charged.record) { self.next.presence }
+        return self.row.answer(
+            to: session,
+            attempts: charged.record,
+            receiptVersion: facts.receiptVersion
+        ) { self.next.presence }
     }
 }

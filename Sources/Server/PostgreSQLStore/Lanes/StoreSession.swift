@@ -11,6 +11,8 @@ final class StoreSession {
     private(set) var facts = Facts()
     /// The settings that were last found safe.
     private var safeSettings: String?
+    /// The version of the vault's keys that this server was last found to have.
+    private var heldVaultKey: String?
     /// The deadline of all statements, or nil if the store's time limit applies to each of them.
     var deadline: ContinuousClock.Instant?
     private var hasBegun = false
@@ -22,6 +24,14 @@ final class StoreSession {
         var isSolutionRevoked = false
         /// The policy that the store keeps for all servers.
         var policy = StorePolicy([:])
+        /// The newest version of the vault's keys that was activated, with the check value of its key; nil before the
+        /// first.
+        var vaultKey: String?
+
+        /// The number of that version, whose receipt key servers announce and sign with.
+        var receiptVersion: UInt32? {
+            self.vaultKey.flatMap { $0.split(separator: ":").first }.flatMap { UInt32($0) }
+        }
 
         /// The store's epoch, which starts at 1.
         var epoch: Int64 { Int64(self.charges.count) + 1 }
@@ -30,7 +40,17 @@ final class StoreSession {
     /// The columns that each batch and each transaction reads, from the table `facts`.
     static let factColumns = """
         \(DurabilitySettings.expression), epoch, solution_revoked, policy, lost_commits,
-            \(CopyMark.isUnfinished)
+            \(CopyMark.isUnfinished), \(StoreSession.vaultKey)
+        """
+
+    /// An SQL expression for the newest version of the vault's keys that was activated, with the check value of its
+    /// key, which is empty if it is unknown.
+    ///
+    /// Invariant: each server announces and signs with this version, read in the step that it answers. If each used the
+    /// version that it last saw, then during a rotation a wallet would meet an older receipt key after a newer one,
+    /// which looks like tampering.
+    static let vaultKey = """
+        (select version || ':' || encode(key_check, 'hex') from vault_versions order by version desc limit 1)
         """
 
     /// Makes PostgreSQL use the indexes, because a plan that suits a small store is kept while the store grows.
@@ -130,6 +150,7 @@ final class StoreSession {
         guard let epoch = rows.number(0, 1), let isSolutionRevoked = rows.flag(0, 2), let policy = rows.text(0, 3),
             let lostCommits = rows.flag(0, 4), let isCopying = rows.flag(0, 5)
         else { throw StoreError.corrupt }
+        let vaultKey = rows.text(0, 6)
         self.facts.policy = StorePolicy(reading: policy)
         let differences = StorePolicy(self.parts.policy).differences(from: self.facts.policy)
         guard differences.isEmpty || self.parts.acceptsOtherPolicy else {
@@ -137,11 +158,22 @@ final class StoreSession {
         }
         guard !lostCommits || self.parts.acceptsLostCommits else { throw PostgreSQLStoreOpenError.lostCommits }
         guard !isCopying || self.parts.acceptsUnfinishedCopy else { throw PostgreSQLStoreOpenError.unfinishedCopy }
-        self.facts.isSolutionRevoked = isSolutionRevoked
+        try self.requireVaultKey(vaultKey)
+        (self.facts.isSolutionRevoked, self.facts.vaultKey) = (isSolutionRevoked, vaultKey)
         guard epoch != self.facts.epoch else { return }
         // Invariant (G3): a new connection compares this server's commits with those that the epoch took into account.
         guard !self.hasBegun else { throw PostgreSQLStoreOpenError.epochEnded }
         try self.readEpochs(upTo: epoch)
+    }
+
+    /// Rejects a store whose newest version of the vault's keys this server lacks.
+    ///
+    /// The version was activated while this server had no lease, or its key file was replaced. Its lease expires now.
+    private func requireVaultKey(_ name: String?) throws(PostgreSQLStoreOpenError) {
+        guard let name, name != self.heldVaultKey, let own = self.parts.vaultKeys?() else { return }
+        // The check value is empty if the store was copied from one whose earlier version had none.
+        guard own.contains(where: { $0.hasPrefix(name) }) else { throw .lacksVaultKey(name) }
+        self.heldVaultKey = name
     }
 
     /// Rejects settings that could cause the statement's commit to be lost.

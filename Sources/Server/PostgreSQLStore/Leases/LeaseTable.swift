@@ -75,9 +75,9 @@ struct LeaseTable {
             renewed_at
         """
     static let tables = "facts left join leases on true order by server"
-    private static let newestColumn = 6
-    fileprivate static let firstRowColumn = 7
-    private static let columnCount = 19
+    private static let newestColumn = 7
+    fileprivate static let firstRowColumn = 8
+    private static let columnCount = 20
 
     /// The lock for taking a lease (shared) and for recording a new version of the vault's keys (exclusive).
     ///
@@ -101,7 +101,7 @@ struct LeaseTable {
         return taken.changed == 1
     }
 
-    private var vaultKeys: String { self.parts.vaultKeys().joined(separator: " ") }
+    private var vaultKeys: String { (self.parts.vaultKeys?() ?? []).joined(separator: " ") }
 
     /// The lock of the server that purges, sweeps and reseals, which it keeps until its connection ends.
     private static let maintenanceLock: Int64 = 0x7250_494E_0002

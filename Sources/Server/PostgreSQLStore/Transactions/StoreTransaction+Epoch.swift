@@ -52,11 +52,13 @@ extension StoreTransaction {
     ///   - marks: The newest entry of each log, by the server's name.
     ///   - lost: The servers whose logs are lost; each of them begins a new log.
     ///   - accounted: The commits that the logs and the marks beside them show.
+    ///   - vaultKey: The newest version of the vault's keys that a server has used, with its check value.
     func open(
         _ epochs: [StoredEpoch],
         with marks: [String: StoredAuditMark],
         without lost: [String],
-        accountingFor accounted: [AccountedCommits]
+        accountingFor accounted: [AccountedCommits],
+        vaultKey: StoredVaultVersion? = nil
     ) throws {
         try self.open(epochs)
         try self.account(for: accounted)
@@ -65,6 +67,9 @@ extension StoreTransaction {
         try self.run("update facts set home = \(Schema.place)")
         // A restored database contains leases of the past. A server that still runs takes a new one, and settles all.
         try self.run("delete from leases")
+        if let vaultKey, let check = vaultKey.check {
+            _ = try self.note(vaultVersion: vaultKey.version, check: check, at: vaultKey.activeSince)
+        }
     }
 
     /// Records that the next epoch takes the commits in the store into account.
@@ -121,10 +126,11 @@ extension PostgreSQLWalletStore {
         _ epochs: [StoredEpoch],
         with marks: [String: StoredAuditMark],
         without lost: [String],
-        accountingFor accounted: [AccountedCommits]
+        accountingFor accounted: [AccountedCommits],
+        vaultKey: StoredVaultVersion? = nil
     ) async throws(StoreError) {
         try await self.perform(.changingFacts) {
-            try $0.open(epochs, with: marks, without: lost, accountingFor: accounted)
+            try $0.open(epochs, with: marks, without: lost, accountingFor: accounted, vaultKey: vaultKey)
         }
     }
 

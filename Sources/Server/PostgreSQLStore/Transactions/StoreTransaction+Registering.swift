@@ -16,7 +16,7 @@ extension StoreTransaction {
             try self.remove([registration.walletID])
         }
         try self.insert(registration)
-        return .registered
+        return .registered(receiptVersion: self.facts.receiptVersion)
     }
 
     private func insert(_ registration: NewRegistration) throws {

@@ -96,7 +96,8 @@ extension Conversation {
             now: now
         )
         switch try await server.store.beginSession(session) {
-        case .active(let pinKeyID, let pinState, let sealedShare, let sealedNext):
+        case .active(let pinKeyID, let pinState, let sealedShare, let sealedNext, let version):
+            let receiptKeys = try server.receiptKeys(upTo: version)
             if pinState == .blockedPermanently {
                 await server.permanentBlocks.record(walletID, log: self.log.ofCall)
             }
@@ -117,7 +118,7 @@ extension Conversation {
                 features: server.terms.features(of: walletID),
                 presenceShare: share,
                 nextPresenceShare: next,
-                receiptKeys: server.receiptKeys()
+                receiptKeys: receiptKeys
             )
             return .openSession(.active(wallet))
         case .revoked(let revocation):

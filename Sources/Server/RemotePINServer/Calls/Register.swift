@@ -106,10 +106,11 @@ extension Conversation {
         )
         server.registry.join(self.handle, wallet: walletID)
         switch try await server.store.register(registration) {
-        case .registered:
+        case .registered(let version):
+            let receiptKeys = try server.receiptKeys(upTo: version)
             self.log.info("wallet registered", metadata: ["wallet": "\(walletID)", "attested": "\(attested)"])
             return .register(
-                Registration(unlockShare: unlockShare, deletionCode: code, receiptKeys: server.receiptKeys())
+                Registration(unlockShare: unlockShare, deletionCode: code, receiptKeys: receiptKeys)
             )
         case .tokenUsed: throw CallFailure.challengeInvalid(.used)
         case .counterNotIncreased: throw CallFailure.authentication(.assertionCounter)

@@ -42,14 +42,15 @@ package final class ReceiptBatch: Sendable {
         self.state.withLock { $0.leaves.removeSubrange((count * AttemptLeaf.byteCount)...) }
     }
 
-    /// Signs the root.
+    /// Signs the root with the version of the vault's keys that the store names.
     ///
     /// If signing fails, no receipts are available.
-    package func certify(by signer: any ReceiptSigner, epoch: UInt64) {
+    package func certify(by signer: any ReceiptSigner, _ version: UInt32?, epoch: UInt64) {
         self.state.withLock { state in
             guard !state.leaves.isEmpty else { return }
             let tree = MerkleTree(leaves: state.leaves, each: AttemptLeaf.byteCount)
-            guard let signed = signer.sign(root: tree.root, epoch: epoch, at: state.newest) else { return }
+            guard let signed = signer.sign(root: tree.root, epoch: epoch, at: state.newest, by: version)
+            else { return }
             state.signed = signed
             state.certified = (tree, signed.encoded())
         }

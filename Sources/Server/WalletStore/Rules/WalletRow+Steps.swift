@@ -37,6 +37,7 @@ extension WalletRow {
     package func answer(
         to session: NewSession,
         attempts: AttemptRecord,
+        receiptVersion: UInt32?,
         nextPresenceShare: () throws -> Sealed?
     ) rethrows -> SessionOutcome {
         let pinState = attempts.state(policy: session.policy, now: session.now)
@@ -45,7 +46,8 @@ extension WalletRow {
             pinKeyID: self.pinKeyID,
             pinState: pinState,
             presenceShare: isReleased ? self.presenceShare : nil,
-            nextPresenceShare: isReleased ? try nextPresenceShare() : nil
+            nextPresenceShare: isReleased ? try nextPresenceShare() : nil,
+            receiptVersion: receiptVersion
         )
     }
 

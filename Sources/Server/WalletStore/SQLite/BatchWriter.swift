@@ -89,7 +89,11 @@ struct BatchWriter {
                 prepared.append(apart ? try self.runApart(step) : try self.run(step))
             }
             if let signer = self.receipts {
-                self.connection.receipts?.certify(by: signer, epoch: UInt64(self.connection.epoch))
+                self.connection.receipts?.certify(
+                    by: signer,
+                    self.connection.receiptVersion,
+                    epoch: UInt64(self.connection.epoch)
+                )
             }
             hasChanged = try self.connection.commit()
             if hasChanged { self.noteCommit() }

@@ -8,6 +8,7 @@ struct Opening: Sendable {
     var judged: StoreConnection.Attempted?
     let revocation: Revocation?
     var nextPresenceShare: Sealed?
+    let receiptVersion: UInt32?
 
     /// The outcome of a session and the rows that it changes.
     struct Session {
@@ -31,7 +32,11 @@ struct Opening: Sendable {
         guard var judged = self.judged else { throw StoreError.corrupt }
         let isCorrected = judged.attempts.record.holdBlockToItsLength(now: session.now)
         return Session(
-            outcome: self.row.answer(to: session, attempts: judged.attempts.record) { self.nextPresenceShare },
+            outcome: self.row.answer(
+                to: session,
+                attempts: judged.attempts.record,
+                receiptVersion: self.receiptVersion
+            ) { self.nextPresenceShare },
             newRow: newRow,
             newAttempts: isCorrected ? judged : nil
         )

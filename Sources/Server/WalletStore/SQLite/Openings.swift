@@ -7,9 +7,10 @@ import Vocabulary
 /// thread.
 ///
 /// Invariant (G7): any statement that changes a wallet's row or attempts, or the solution, removes the entry before the
-/// commit (``KnownWallets/attach(to:)``). A session that finds an entry therefore precedes any revocation of the
-/// wallet. Its connection has then joined the wallet and will be aborted (`ConnectionRegistry`). Entries contain only
-/// committed data, so they never disclose a verdict that is not durable (G4).
+/// commit (``KnownWallets/attach(to:)``), and so does a new version of the vault's keys. A session that finds an entry
+/// therefore precedes any revocation of the wallet. Its connection has then joined the wallet and will be aborted
+/// (`ConnectionRegistry`). Entries contain only committed data, so they never disclose a verdict that is not durable
+/// (G4).
 final class Openings: Sendable {
     /// The capacity, more than the number of handshakes usually in progress.
     ///

@@ -18,7 +18,7 @@ extension StoreConnection {
             try self.remove([row.key])
         }
         try self.insert(registration)
-        return .registered
+        return .registered(receiptVersion: self.receiptVersion)
     }
 
     /// Bars the hardware key of a wallet whose device is not allowed to register again.

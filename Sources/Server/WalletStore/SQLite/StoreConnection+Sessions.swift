@@ -58,7 +58,8 @@ extension StoreConnection {
             return Opening(
                 row: row,
                 judged: attempts.map { Attempted(row: JudgedRow(row), attempts: $0, onFile: onFile) },
-                revocation: self.revocation(of: row.state)
+                revocation: self.revocation(of: row.state),
+                receiptVersion: self.receiptVersion
             )
         }
     }

@@ -16,6 +16,7 @@ extension StoreConnection {
                 """,
             arguments: [version, now.milliseconds, check.blob]
         )
+        try self.readReceiptVersion()
         return try self.vaultVersions()
     }
 

@@ -15,6 +15,10 @@ final class StoreConnection {
     ///
     /// Read again after a rollback and otherwise changed only here.
     private(set) var isSolutionRevoked = false
+    /// The newest version of the vault's keys that was activated, as of the current transaction; nil before the first.
+    ///
+    /// Read again after a rollback and otherwise changed only by ``note(vaultVersion:check:at:)``.
+    private(set) var receiptVersion: UInt32?
     /// The charges of all epochs except the first, in order.
     ///
     /// Only a restore changes them, before the store is served.
@@ -62,6 +66,7 @@ final class StoreConnection {
         self.statements = try Statements(db)
         try self.readEpochs()
         try self.readSolution()
+        try self.readReceiptVersion()
         try self.findNextShares()
         try self.readGeneration()
     }
@@ -118,6 +123,7 @@ final class StoreConnection {
         try self.readGeneration()
         self.statements = try Statements(self.db)
         try self.readSolution()
+        try self.readReceiptVersion()
         try self.findNextShares()
     }
 
@@ -145,6 +151,12 @@ final class StoreConnection {
         try self.db.execute(sql: "UPDATE solution SET revoked = ?", arguments: [revoked ? 1 : 0])
         try self.keepAuditMark()
         try self.readSolution()
+    }
+
+    /// Reads the version that announces and signs, and forgets the sessions that were read with another one.
+    func readReceiptVersion() throws {
+        self.receiptVersion = try self.vaultVersions().last?.version
+        self.known.openings.forgetAll()
     }
 
     private func readSolution() throws {

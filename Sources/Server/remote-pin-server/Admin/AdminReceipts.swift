@@ -122,7 +122,7 @@ struct AdminReceipts: AsyncParsableCommand {
             try await ending {
                 let settings = try self.server.loaded().settings
                 let vault = try explaining(.configuration) { try KeyFileVault(settings[SettingTable.vaultKeyFile]) }
-                let keys = vault.receiptKeys.map { "\($0.key.id):\($0.key.publicKey)" }
+                let keys = (vault.receiptKeys(upTo: nil) ?? []).map { "\($0.key.id):\($0.key.publicKey)" }
                 self.output.print(KeysJSON(keys: keys)) { page in
                     for key in keys { page.line(key) }
                 }

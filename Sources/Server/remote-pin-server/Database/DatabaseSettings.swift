@@ -164,7 +164,7 @@ struct DatabaseSettings {
         switch error {
         // The service manager starts the server again.
         case .unreachable, .losesCommits, .unfinishedCopy, .nameInUse, .epochEnded: kind = .unavailable
-        case .missing, .exists, .otherVersion, .otherKey, .markOfAnotherServer: kind = .configuration
+        case .missing, .exists, .otherVersion, .otherKey, .lacksVaultKey, .markOfAnotherServer: kind = .configuration
         case .files: kind = .files
         case .lostCommits, .restored, .unknownOrigin, .otherPolicy: kind = .operatorMustAct
         }
@@ -203,6 +203,7 @@ extension Problem {
             case .nameInUse:
                 "give each server another `cluster.server`, or stop the other process and start this one again"
             case .unfinishedCopy: "run `remote-pin-server store copy` until it is done"
+            case .lacksVaultKey: "install the newest copy of `vault.key-file`, and run `admin reload` or start again"
             case .otherKey: "install the `vault.key-file` that the store was created with"
             }
         self.init("\(error)", cure: cure)

@@ -10,7 +10,15 @@ package protocol ReceiptSigner: Sendable {
     /// Returns nil if the key cannot be used, in which case no verdict in the commit may be sent.
     ///
     /// Called on the store's thread for every commit that contains a verdict.
-    func sign(root: Vocabulary.SHA256Digest, epoch: UInt64, at time: Timestamp) -> SignedRoot?
+    ///
+    /// - Parameter version: The version of the vault's keys that the store names in the step; nil if it names none, and
+    ///   the signer chooses.
+    func sign(
+        root: Vocabulary.SHA256Digest,
+        epoch: UInt64,
+        at time: Timestamp,
+        by version: UInt32?
+    ) -> SignedRoot?
 }
 
 /// A private key that signs receipts, derived from a vault key version.

@@ -24,12 +24,14 @@ extension Receipt {
 }
 
 extension ReceiptKey {
-    /// Follows signed links from this key and returns the newest key, or nil if a link is missing or not signed.
+    /// Follows signed links from this key and returns it with its successors, or nil if a link is missing or not
+    /// signed.
     ///
     /// - Parameter links: The server's keys in ascending order, each signed by its predecessor.
-    package func newest(following links: [ReceiptKeyLink]) -> ReceiptKey? {
+    package func successors(following links: [ReceiptKeyLink]) -> [ReceiptKey]? {
         guard let last = links.last, last.key.id >= self.id else { return nil }
         var key = self
+        var keys = [self]
         for link in links where link.key.id >= self.id {
             if link.key.id == self.id {
                 guard link.key == self else { return nil }
@@ -39,7 +41,8 @@ extension ReceiptKey {
                 verifyingKey.isValid(link.endorsement, forBytes: ReceiptStatement.successor(link.key, of: key.id))
             else { return nil }
             key = link.key
+            keys.append(key)
         }
-        return key
+        return keys
     }
 }

@@ -99,11 +99,15 @@ extension ReceiptRecord {
             self.unanswered = 0
             return nil
         }
-        guard let current = pinned.newest(following: links) else { return self.note(.unknownKey) }
+        guard let keys = pinned.successors(following: links), let current = keys.last else {
+            return self.note(.unknownKey)
+        }
         self.key = PinnedKey(current)
         guard let waiting = self.waiting, let receipt = Receipt(waiting.receipt.bytes) else { return nil }
         self.waiting = nil
-        return self.accept(receipt, answering: waiting.unanswered, at: now)
+        // The keys may have been rotated again since that receipt.
+        let signer = keys.first { $0.id == receipt.signed.keyID }
+        return self.accept(receipt, by: signer, answering: waiting.unanswered, at: now)
     }
 }
 
@@ -134,12 +138,17 @@ extension ReceiptRecord {
         }
         let unanswered = self.unanswered
         self.unanswered = 0
-        return self.accept(receipt, answering: unanswered, at: now)
+        return self.accept(receipt, by: key, answering: unanswered, at: now)
     }
 
     /// Verifies a receipt, compares its number with the last one, and keeps it.
-    private mutating func accept(_ receipt: Receipt, answering sent: UInt64, at now: Timestamp) -> Tampering? {
-        guard let key = self.key?.value, receipt.isGenuine(by: key) else {
+    private mutating func accept(
+        _ receipt: Receipt,
+        by key: ReceiptKey?,
+        answering sent: UInt64,
+        at now: Timestamp
+    ) -> Tampering? {
+        guard let key, receipt.isGenuine(by: key) else {
             // The attempt may have been judged anyway.
             self.unanswered += sent
             return self.note(.forgedReceipt)
