@@ -167,6 +167,7 @@ cluster-programs:
 	$(SWIFT_BUILD) --product remote-pin-server
 	$(SWIFT_BUILD) --product remote-pin-lab
 	$(SWIFT_BUILD) --product pin-load
+	$(SWIFT_BUILD) --product wallet
 
 AIMS :=
 

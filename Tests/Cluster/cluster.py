@@ -32,6 +32,10 @@ class Server:
 
     def start(self):
         self.is_down = False
+        key = self.folder / "vault.key"
+        if not key.exists():
+            shutil.copy(self.cluster.folder / "lab/server/vault.key", key)
+            self.cluster.own(key, 0o600)
         settings = {
             **(self.store or self.cluster.store_settings()),
             "REMOTE_PIN_LISTEN_ADDRESS": f"{self.place.address}:{self.port}",
@@ -40,6 +44,7 @@ class Server:
             "REMOTE_PIN_ADMIN_SOCKET": str(self.folder / "admin.sock"),
             "REMOTE_PIN_PORTAL_SOCKET": "none",
             "REMOTE_PIN_AUDIT_FILE": str(self.folder / "audit.log"),
+            "REMOTE_PIN_VAULT_KEY_FILE": str(key),
             "REMOTE_PIN_LOG_FILE": "none",
             "REMOTE_PIN_LOG_LEVEL": "notice",
             **getattr(self.cluster.options, "settings", {}),
@@ -86,8 +91,9 @@ class Cluster:
         log = self.logs / f"{name.replace('/', '-')}.log"
         return Process(command, log, self.user, place.namespace, {"HOME": str(self.folder), **(environment or {})})
 
-    def run(self, command, **more):
-        return run(command, self.logs / "setup.log", user=self.user, **more)
+    def run(self, command, environment=None, **more):
+        environment = {"HOME": str(self.folder), **(environment or {})}
+        return run(command, self.logs / "setup.log", user=self.user, environment=environment, **more)
 
     def program(self, name):
         """Returns the path of a copy of one of the project's programs, which the cluster's user can run."""

@@ -171,7 +171,8 @@ class Node:
         """Runs a statement as the superuser, over the socket in the node's folder."""
         command = ["psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-h", self.folder, "-p", self.port]
         command += ["-U", "postgres", "-d", database, "-c", statement]
-        return run(command, self.cluster.logs / f"{self.name}-psql.log", user=self.cluster.user).strip()
+        log, environment = self.cluster.logs / f"{self.name}-psql.log", {"HOME": str(self.cluster.folder)}
+        return run(command, log, user=self.cluster.user, environment=environment).strip()
 
     def postmaster(self):
         """Returns the id of PostgreSQL's first process, or None."""

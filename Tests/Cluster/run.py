@@ -6,11 +6,12 @@
     Tests/Cluster/run.py fault FOLDER NAME [TARGET] injects a fault, for example "kill" or "kill node2"
     Tests/Cluster/run.py heal FOLDER [NAME]         undoes one fault or all, and waits for a healthy cluster
     Tests/Cluster/run.py wait FOLDER                waits for a healthy cluster
-    Tests/Cluster/run.py test [FOLDER]              runs `pin-load prove` with such faults; fails if a promise is broken
+    Tests/Cluster/run.py test [FOLDER]              rotates the vault's keys, and runs `pin-load prove`,
+                                                    with such faults; fails if a promise is broken
 
 The servers are processes of one lab on one database. Everything runs in one folder, the cluster as an unprivileged
 user, and ends with this program. As root with --namespaces, each node and server has its own network, which can be
-cut. Needs remote-pin-server, remote-pin-lab and pin-load (--programs).
+cut. Needs remote-pin-server, remote-pin-lab, pin-load and, for the test, wallet (--programs).
 
 Faults:
 """
@@ -30,6 +31,7 @@ from cluster import Cluster
 from faults import FAULTS, Faults
 from network import network
 from processes import Failure, Process, guarded, kill_descendants
+from rotation import Rotation
 
 HERE = pathlib.Path(__file__).resolve().parent
 CONTROL = "control.sock"
@@ -182,7 +184,14 @@ def test(options):
         names = [name for name in FAULTS if options.namespaces or name not in NEED_NETWORKS]
     if unknown := [name for name in names if name not in FAULTS]:
         raise Failure(f"no fault '{unknown[0]}'; there are {', '.join(FAULTS)}")
-    return with_cluster(options, lambda cluster, say: prove(cluster, say, names, options))
+
+    def use(cluster, say):
+        if len(cluster.servers) > 2 and (findings := Rotation(cluster, say).run()):
+            say(f"a rotation of the vault's keys looks like tampering to wallets ({findings} findings)")
+            return 1
+        return 0 if options.duration == "0" else prove(cluster, say, names, options)
+
+    return with_cluster(options, use)
 
 
 def prove(cluster, say, names, options):
@@ -248,7 +257,7 @@ def main():
         if name == "test":
             meaning = "instead of most of them; `all` for every one"
             command.add_argument("--faults", nargs="+", metavar="NAME", help=meaning)
-            command.add_argument("--duration", default="2m", help="of the load, such as 10m")
+            command.add_argument("--duration", default="2m", help="of the load, such as 10m; 0 for the rotation only")
             meaning = "connections that the load uses"
             command.add_argument("--connections", type=int, default=16, metavar="N", help=meaning)
             meaning = "wallets that the load uses; six of them are revoked each minute"
