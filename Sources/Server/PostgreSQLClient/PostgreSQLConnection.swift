@@ -33,6 +33,7 @@ internal import Glibc
             }
             do throws(PostgreSQLFailure) {
                 try self.connect(parameters, until: end)
+                try self.refusePooler(until: end)
                 return
             } catch {
                 reasons.append(error.description)
@@ -59,6 +60,26 @@ internal import Glibc
             Unmanaged.passUnretained(self.notices).toOpaque()
         )
         try self.finishConnecting(until: deadline)
+    }
+
+    /// The beginning of the reason for which a pooler is rejected.
+    package static let pooler = "a pooler answers instead of the database"
+
+    /// Rejects a connection that another process answers than the one that accepted it.
+    ///
+    /// Threat: a pooler that assigns a backend to each transaction shares a session's settings and advisory locks among
+    /// clients. Two servers then have the maintenance at once, and a lane's settings may be another client's.
+    private func refusePooler(until deadline: ContinuousClock.Instant) throws(PostgreSQLFailure) {
+        let accepted = unsafe PQbackendPID(self.connection)
+        // Not prepared, since a shared backend may have another client's statement of the same name.
+        let rows = try unsafe self.exchange(commits: false, until: deadline) { connection in
+            unsafe PQsendQueryParams(connection, "select pg_backend_pid()::bigint", 0, nil, nil, nil, nil, 1)
+        }
+        guard let answering = rows.number(0, 0), answering != Int64(accepted) else { return }
+        self.close()
+        throw .disconnected(
+            "\(Self.pooler): process \(answering), which answers, is not the one that accepted the connection"
+        )
     }
 
     deinit {

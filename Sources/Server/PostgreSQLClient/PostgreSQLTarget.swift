@@ -24,15 +24,25 @@ package struct PostgreSQLTarget: Sendable {
         return ((parsed?.ofEachHost.map(\.text) ?? [self.address]).map(self.parameters), parsed?.hostLimit)
     }
 
+    /// Paths of no files, for the files that libpq otherwise looks for in the user's home.
+    ///
+    /// A home that the user may not read, such as `/nonexistent` made by another user, would end each TLS connection:
+    /// libpq accepts only that a file is missing. No file that the address does not name takes part in a connection.
+    private static let noFiles = ["sslcert", "sslkey", "sslrootcert", "sslcrl", "passfile"].map { keyword in
+        (keyword: keyword, value: "/dev/null/\(keyword)")
+    }
+
     private func parameters(_ address: String) -> [(keyword: String, value: String)] {
-        var parameters: [(keyword: String, value: String)] = [
-            ("dbname", address),
-            ("application_name", self.applicationName),
-            ("client_encoding", "UTF8"),
-            ("gssencmode", "disable"),
-            // If there are several hosts, use only the one that accepts writes.
-            ("target_session_attrs", "read-write"),
-        ]
+        // Parameters before the address apply unless it sets them.
+        var parameters: [(keyword: String, value: String)] =
+            Self.noFiles + [
+                ("dbname", address),
+                ("application_name", self.applicationName),
+                ("client_encoding", "UTF8"),
+                ("gssencmode", "disable"),
+                // If there are several hosts, use only the one that accepts writes.
+                ("target_session_attrs", "read-write"),
+            ]
         if let password { parameters.append(("password", password)) }
         return parameters
     }

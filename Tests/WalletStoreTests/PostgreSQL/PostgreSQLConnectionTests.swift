@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import PostgreSQLClient
+@testable import PostgreSQLClient
 import Testing
 
 @Suite("Connections to PostgreSQL")
@@ -29,6 +29,19 @@ struct PostgreSQLConnectionTests {
         let unnested = try self.connection.run("select * from unnest($1::bytea[])", [.byteArrays(bytes)])
         #expect((0..<unnested.count).map { unnested.bytes($0, 0) } == bytes)
         try #expect(self.connection.run("select * from unnest($1::bytea[])", [.byteArrays([])]).count == 0)
+    }
+
+    @Test("libpq looks for no file in the user's home, unless the address names one")
+    func noFiles() throws {
+        let parameters = PostgreSQLTarget(address: "host=db1 sslrootcert=/etc/ca.pem").hosts.parameters[0]
+        let names = parameters.map(\.keyword)
+        let address = try #require(names.firstIndex(of: "dbname"))
+        for name in ["sslcert", "sslkey", "sslrootcert", "sslcrl", "passfile"] {
+            let place = try #require(names.firstIndex(of: name))
+            // libpq takes the last value, so the address overrides it.
+            #expect(place < address && parameters[place].value.hasPrefix("/dev/null/"), "\(name)")
+        }
+        #expect(parameters[address].value.contains("sslrootcert='/etc/ca.pem'"))
     }
 
     @Test("a rejected statement names its SQLSTATE, and the connection stays usable")
