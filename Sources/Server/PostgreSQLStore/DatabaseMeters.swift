@@ -39,7 +39,8 @@ struct DatabaseMeters: Sendable {
                 case PostgreSQLStoreOpenError.losesCommits: .unsafeSettings
                 case PostgreSQLStoreOpenError.otherPolicy: .policy
                 case PostgreSQLStoreOpenError.otherKey, PostgreSQLStoreOpenError.lacksVaultKey,
-                    PostgreSQLStoreOpenError.otherVersion, PostgreSQLStoreOpenError.missing, PostgreSQLStoreOpenError.unfinishedCopy:
+                    PostgreSQLStoreOpenError.otherVersion, PostgreSQLStoreOpenError.missing,
+                    PostgreSQLStoreOpenError.unfinishedCopy:
                     .otherStore
                 case PostgreSQLStoreOpenError.epochEnded: .epochEnded
                 case PostgreSQLStoreOpenError.nameInUse: .nameInUse

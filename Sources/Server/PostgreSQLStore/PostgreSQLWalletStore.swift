@@ -175,6 +175,9 @@ extension PostgreSQLWalletStore {
         }
     }
 
+    /// Returns if an attempt could be judged now, within the store's time limit.
+    package func probe() async throws(StoreError) { try await self.inBatch { .probe($0) } }
+
     package func confirm(_ confirmation: ShareConfirmation) async throws(StoreError) -> ShareConfirmationOutcome {
         try await self.perform(.writing) { try $0.confirm(confirmation) }
     }

@@ -73,7 +73,9 @@ extension RemotePINServer {
         do throws(StoreError) {
             try await self.state.terms.controls.refresh()
         } catch {
-            self.log.warning("flags and update policy were not read again", metadata: ["reason": "\(error)"])
+            // The store logs the reason for which it is unavailable, and this line would only hide it.
+            let level: Logger.Level = error == .unavailable ? .debug : .warning
+            self.log.log(level: level, "flags and update policy were not read again", metadata: ["reason": "\(error)"])
         }
     }
 

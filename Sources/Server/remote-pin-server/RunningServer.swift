@@ -10,6 +10,7 @@ internal import Metrics
 internal import RemotePINServer
 internal import ServerCommandLine
 internal import MetricsEndpoint
+internal import PostgreSQLStore
 internal import Telemetry
 internal import ServerSettings
 internal import ServiceLifecycle
@@ -93,7 +94,7 @@ enum RunningServer {
     ) async throws {
         let store: any ServedStore =
             if let database = files.database {
-                try await Self.openDatabase(database, files, metrics: watch.registry, log: log)
+                try await Self.openDatabase(database, files, watch: watch, log: log)
             } else {
                 try await Self.openStore(files, metrics: watch.registry, log: log)
             }
@@ -224,10 +225,10 @@ enum RunningServer {
             Running { await maintenance.run() },
             Running { await commands.serve(admin) },
         ]
-        if store is SQLiteWalletStore {
-            services.append(Running { await StartClock.renewSign(in: files.settings[SettingTable.dataFolder]) })
-        } else {
+        if let store = store as? PostgreSQLWalletStore {
             services.append(Running { await Self.followDatabase(store, watch.readiness, log: log) })
+        } else {
+            services.append(Running { await StartClock.renewSign(in: files.settings[SettingTable.dataFolder]) })
         }
         services.insert(Running { await Self.announceGenerations(of: store, audit, log: log) }, at: 0)
         // The witness stops after the services that write to the store, so that it learns of their last commits.

@@ -46,7 +46,9 @@ final class ObservationHandler: ChannelInboundHandler {
         guard isHead || head.method == .GET else { return self.send(.notAllowed, isHead: false, context: context) }
         switch path {
         case "/metrics": self.send(.metrics(self.answers.metrics()), isHead: isHead, context: context)
-        case "/readyz": self.send(.readiness(self.answers.readiness()), isHead: isHead, context: context)
+        case "/readyz":
+            let response = ObservationResponse.readiness(self.answers.readiness(), self.answers.waitingReason())
+            self.send(response, isHead: isHead, context: context)
         default: self.askForFailures(isHead: isHead, context: context)
         }
     }

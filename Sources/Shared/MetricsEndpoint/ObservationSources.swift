@@ -9,15 +9,19 @@ package struct ObservationSources: Sendable {
     /// Returns the names of the parts that are not responding.
     package var failures: @Sendable () async -> [String]
     package var readiness: @Sendable () -> Readiness.State
+    /// Returns the reason why the server waits, while it does.
+    package var waitingReason: @Sendable () -> String
 
     package init(
         metrics: @escaping @Sendable () -> String,
         failures: @escaping @Sendable () async -> [String],
-        readiness: @escaping @Sendable () -> Readiness.State
+        readiness: @escaping @Sendable () -> Readiness.State,
+        waitingReason: @escaping @Sendable () -> String = { "" }
     ) {
         self.metrics = metrics
         self.failures = failures
         self.readiness = readiness
+        self.waitingReason = waitingReason
     }
 }
 
@@ -49,11 +53,16 @@ struct ObservationResponse: Sendable {
             )
     }
 
-    static func readiness(_ state: Readiness.State) -> ObservationResponse {
+    static func readiness(_ state: Readiness.State, _ reason: String) -> ObservationResponse {
         switch state {
         case .starting: ObservationResponse(status: .serviceUnavailable, text: "starting\n")
         case .ready: ObservationResponse(status: .ok, text: "ok\n")
-        case .waiting: ObservationResponse(status: .serviceUnavailable, text: "waiting for the database\n")
+        case .waiting:
+            // One line, since PostgreSQL's messages may have several.
+            ObservationResponse(
+                status: .serviceUnavailable,
+                text: "waiting for the database: \(reason.split(whereSeparator: \.isNewline).joined(separator: " "))\n"
+            )
         case .stopping: ObservationResponse(status: .serviceUnavailable, text: "stopping\n")
         }
     }

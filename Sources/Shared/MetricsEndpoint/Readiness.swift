@@ -13,7 +13,7 @@ package final class Readiness: Sendable {
         /// The server is recovering its store or is not listening yet.
         case starting
         case ready
-        /// The database is not responding.
+        /// The database judges no attempts.
         ///
         /// Other servers may be able to serve wallets.
         case waiting
@@ -24,6 +24,7 @@ package final class Readiness: Sendable {
     }
 
     private let value = Atomic<UInt8>(State.starting.rawValue)
+    private let newest = Mutex("no reason is known")
 
     package init() {}
 
@@ -32,20 +33,27 @@ package final class Readiness: Sendable {
     package var isReady: Bool { self.state == .ready }
 
     /// Marks the server as ready, once recovery is complete and wallets can connect.
-    package func begin() { self.change(.starting, to: .ready) }
+    package func begin() { _ = self.change(.starting, to: .ready) }
+
+    /// The newest reason for which the database refused something; for operators, while the server waits.
+    package var reason: String { self.newest.withLock { $0 } }
+
+    package func note(_ reason: String) { self.newest.withLock { $0 = reason } }
 
     /// Marks a ready server as waiting for its database.
-    package func pause() { self.change(.ready, to: .waiting) }
+    ///
+    /// Returns false if it was not ready.
+    package func pause() -> Bool { self.change(.ready, to: .waiting) }
 
     /// Marks a waiting server as ready again.
-    package func resume() { self.change(.waiting, to: .ready) }
+    package func resume() { _ = self.change(.waiting, to: .ready) }
 
-    private func change(_ old: State, to new: State) {
-        _ = self.value.compareExchange(
+    private func change(_ old: State, to new: State) -> Bool {
+        self.value.compareExchange(
             expected: old.rawValue,
             desired: new.rawValue,
             ordering: .acquiringAndReleasing
-        )
+        ).exchanged
     }
 
     /// Marks the server as stopping.

@@ -95,7 +95,7 @@ final class JudgingWorker {
         var seen: Set<WalletID> = []
         var (batch, later): ([JudgingStep], [JudgingStep]) = ([], [])
         for step in steps {
-            if seen.insert(step.wallet).inserted { batch.append(step) } else { later.append(step) }
+            if step.wallet.map({ seen.insert($0).inserted }) ?? true { batch.append(step) } else { later.append(step) }
         }
         return (batch, later)
     }
@@ -108,7 +108,8 @@ final class JudgingWorker {
         var proposals: [JudgingDecision.Proposal] = []
         var damaged: Set<WalletID> = []
         if self.known.count + batch.count > Self.mostKnown { self.known = [:] }
-        let unknown = batch.filter { self.mustRead($0) }.map(\.wallet)
+        if batch.contains(where: { $0.wallet == nil }) { try session.take(session.run(Self.probe)) }
+        let unknown = batch.filter { self.mustRead($0) }.compactMap(\.wallet)
         if !unknown.isEmpty {
             let found = try session.wallets(unknown)
             for wallet in unknown {
@@ -118,9 +119,9 @@ final class JudgingWorker {
         }
         for step in batch {
             do {
-                guard !damaged.contains(step.wallet) else { throw StoreError.corrupt }
+                guard step.wallet.map({ !damaged.contains($0) }) ?? true else { throw StoreError.corrupt }
                 let decision = try step.decide(
-                    from: self.known[step.wallet],
+                    from: step.wallet.flatMap { self.known[$0] },
                     session.facts,
                     key: self.parts.key,
                     at: self.parts.machine.now()
@@ -143,11 +144,12 @@ final class JudgingWorker {
     /// A write based on cached values fails if another server has changed the wallet. Only answers without a write need
     /// current values: an identity, or the fact that the identity has changed.
     private func mustRead(_ step: JudgingStep) -> Bool {
-        guard let known = self.known[step.wallet] else { return true }
+        guard let wallet = step.wallet else { return false }
+        guard let known = self.known[wallet] else { return true }
         switch step.kind {
         case .identity: return true
         case .session(let session, _): return session.identity != known.row.identity
-        case .certify: return false
+        case .certify, .probe: return false
         }
     }
 
@@ -175,6 +177,15 @@ final class JudgingWorker {
         from facts
         """
 
+    /// Takes the table locks of ``statement`` and returns the settings and facts, but changes no row.
+    ///
+    /// A lock that another session holds on a table delays it as it delays an attempt.
+    static let probe = """
+        with written as (update wallets set record = record where false),
+            counted as (update commit_numbers set number = number where false)
+        select \(StoreSession.factColumns) from facts
+        """
+
     /// Writes proposals, adds the answers of those that are committed, and returns the steps of the others.
     private func commit(
         _ proposals: [JudgingDecision.Proposal],
@@ -185,7 +196,7 @@ final class JudgingWorker {
         let rows = try session.commit(
             Self.statement,
             [
-                .byteArrays(proposals.map(\.step.wallet.bytes)), .byteArrays(proposals.map(\.old)),
+                .byteArrays(proposals.map(\.wallet.bytes)), .byteArrays(proposals.map(\.old)),
                 .byteArrays(proposals.map(\.new)), .number(session.facts.epoch),
                 .flag(session.facts.isSolutionRevoked), .text(self.policy),
             ] + self.confirmed.values(of: .judging) + [session.facts.vaultKey.map { .text($0) } ?? .null]
@@ -212,12 +223,12 @@ final class JudgingWorker {
                 WalletID([UInt8](ids[$0..<min($0 + width, ids.count)]))
             }
         )
-        let done = proposals.filter { written.contains($0.step.wallet) }
+        let done = proposals.filter { written.contains($0.wallet) }
         answers += self.certified(done, by: session.facts)
-        for proposal in done { self.known[proposal.step.wallet] = proposal.values }
-        let missed = proposals.filter { !written.contains($0.step.wallet) }.map(\.step)
+        for proposal in done { self.known[proposal.wallet] = proposal.values }
+        let missed = proposals.filter { !written.contains($0.wallet) }
         self.meters.comparisonMisses.increment(by: missed.count)
-        for step in missed { self.known[step.wallet] = nil }
+        for proposal in missed { self.known[proposal.wallet] = nil }
         if !missed.isEmpty {
             do {
                 try session.take(rows)
@@ -227,7 +238,7 @@ final class JudgingWorker {
                 self.reconnection.drop()
             }
         }
-        return missed
+        return missed.map(\.step)
     }
 
     /// Signs the receipts of committed verdicts.

@@ -9,17 +9,21 @@ struct JudgingStep: Sendable {
         case certify(Attempt, @Sendable (Result<CertifiedOutcome, StoreError>) -> Void)
         case session(NewSession, @Sendable (Result<SessionOutcome, StoreError>) -> Void)
         case identity(WalletID, @Sendable (Result<StoredIdentity?, StoreError>) -> Void)
+        /// Checks whether attempts can be judged; writes nothing.
+        case probe(@Sendable (Result<Void, StoreError>) -> Void)
     }
 
     let kind: Kind
     /// The time at which it was put into the queue.
     let began: ContinuousClock.Instant
 
-    var wallet: WalletID {
+    /// The wallet, or nil for a probe.
+    var wallet: WalletID? {
         switch self.kind {
         case .certify(let attempt, _): attempt.walletID
         case .session(let session, _): session.walletID
         case .identity(let wallet, _): wallet
+        case .probe: nil
         }
     }
 
@@ -42,6 +46,7 @@ struct JudgingStep: Sendable {
         case .certify(_, let answer): answer(.failure(reason))
         case .session(_, let answer): answer(.failure(reason))
         case .identity(_, let answer): answer(.failure(reason))
+        case .probe(let answer): answer(.failure(reason))
         }
     }
 }
@@ -55,6 +60,7 @@ enum JudgingDecision {
 
     struct Proposal {
         let step: JudgingStep
+        let wallet: WalletID
         let old: [UInt8]
         let new: [UInt8]
         let values: StoredValues
@@ -76,6 +82,8 @@ extension JudgingStep {
         at now: ContinuousClock.Instant
     ) throws -> JudgingDecision {
         switch self.kind {
+        case .probe(let answer):
+            return .answer { answer(.success(())) }
         case .identity(_, let answer):
             let identity = known.map {
                 StoredIdentity(
@@ -110,6 +118,7 @@ extension JudgingStep {
         return .write(
             .init(
                 step: self,
+                wallet: values.id,
                 old: values.onFile,
                 new: new,
                 values: values.written(new),

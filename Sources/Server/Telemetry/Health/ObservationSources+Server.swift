@@ -6,7 +6,8 @@ extension ObservationSources {
         self.init(
             metrics: { Exposition.text(of: registry) },
             failures: { await liveness.failures() },
-            readiness: { readiness.state }
+            readiness: { readiness.state },
+            waitingReason: { readiness.reason }
         )
     }
 }

@@ -220,8 +220,11 @@ extension Problem {
         ("is a standby", Self.standby),
         (
             "did not answer in time",
-            "see whether the host is up and not frozen, and whether a standby acknowledges commits"
+            "see whether the host is up and not frozen, whether a standby acknowledges commits, and whether another "
+                + "session locks a table of the store: select * from pg_stat_activity where pid in (select "
+                + "unnest(pg_blocking_pids(pid)) from pg_stat_activity) (docs/cluster.md, \"Locks\")"
         ),
+        (PostgreSQLConnection.pooler, "name the database's own host and port in the address (docs/cluster.md)"),
         ("timeout expired", "see whether the host is up, and whether a firewall drops packets"),
         ("root certificate", "name the authority's certificate in the address: sslrootcert=FILE"),
         ("certificate", "check the database's certificate: its name, its authority (sslrootcert) and its end"),

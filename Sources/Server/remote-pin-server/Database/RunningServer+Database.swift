@@ -22,7 +22,7 @@ extension RunningServer {
     static func openDatabase(
         _ database: DatabaseSettings,
         _ files: ServerFiles,
-        metrics: MetricRegistry,
+        watch: ServerWatch,
         log: Logger
     ) async throws -> any ServedStore {
         let report = try await database.report()
@@ -33,10 +33,12 @@ extension RunningServer {
             key: try await Self.recordKey(by: files.vault),
             policy: files.policy,
             receipts: files.vault.receiptSigner,
-            metrics: metrics
+            metrics: watch.registry
         ) { reason, error in
+            let cure = error.flatMap(Problem.cure(of:))
+            watch.readiness.note(cure.map { "\(reason); \($0)" } ?? reason)
             guard var metadata = lines.allow(["reason": "\(reason)"]) else { return }
-            if let cure = error.flatMap(Problem.cure(of:)) { metadata["cure"] = "\(cure)" }
+            if let cure { metadata["cure"] = "\(cure)" }
             log.error("the database refused calls", metadata: metadata)
         }
         parts.commitMark = CommitMark.path(ofAuditLog: files.settings[SettingTable.auditFile])
@@ -80,26 +82,34 @@ extension RunningServer {
         )
     }
 
-    /// Reports the server as not ready while the database runs no steps or the server has no lease, so that a load
-    /// balancer sends wallets to other servers.
+    /// The time after which a probe of the database has failed for another reason than a connection that a failover
+    /// closed.
+    private static let slowProbe: Duration = .seconds(1)
+
+    /// Reports the server as not ready while the database judges no attempt, runs no other step, or the server has no
+    /// lease, so that a load balancer sends wallets to other servers.
     ///
     /// Returns at graceful shutdown or cancellation.
-    static func followDatabase(_ store: any ServedStore, _ readiness: Readiness, log: Logger) async {
+    static func followDatabase(_ store: PostgreSQLWalletStore, _ readiness: Readiness, log: Logger) async {
         await cancelWhenGracefulShutdown {
             var failures = 0
             while (try? await Task.sleep(for: .seconds(1))) != nil {
+                let start = ContinuousClock.now
                 do throws(StoreError) {
+                    try await store.probe()
                     _ = try await store.isSolutionRevoked()
                     guard store.lease?.isHeld ?? true else { throw StoreError.unavailable }
                     if failures > 1 { log.notice("the database answers again") }
                     failures = 0
                     readiness.resume()
                 } catch {
-                    failures += 1
-                    // One failure may be a connection that a failover closed.
-                    guard failures == 2 else { continue }
-                    log.error("not ready: the database takes no step, or the lease was not renewed")
-                    readiness.pause()
+                    failures += ContinuousClock.now - start > Self.slowProbe ? 2 : 1
+                    // One fast failure may be a connection that a failover closed.
+                    guard failures > 1, readiness.pause() else { continue }
+                    log.error(
+                        "not ready: the database judges no attempt, or the lease was not renewed",
+                        metadata: ["reason": "\(readiness.reason)"]
+                    )
                 }
             }
         }
