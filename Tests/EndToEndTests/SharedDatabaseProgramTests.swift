@@ -166,6 +166,18 @@ struct SharedDatabaseProgramTests {
         #expect(await first.terminate() == 0)
     }
 
+    @Test("a server whose audit log is lost starts with a new name and a new log, and is told so")
+    func lostLog() async throws {
+        #expect(try await self.program("store", "init").exitCode == 0)
+        let (first, _) = try await self.start("a")
+        #expect(await first.terminate() == 0)
+        let lost = try await self.program("serve", flags: ["audit.file": "\(self.lab.folder)/lost.audit"])
+        #expect(lost.exitCode == 79 && lost.output.contains("\"Replace a server\""), "\(lost.output)")
+        #expect(!lost.output.contains("remote-pin-server backup"), "\(lost.output)")
+        let (second, _) = try await self.start("b")
+        #expect(await second.terminate() == 0)
+    }
+
     @Test("a server whose key another server lacks does not start, and names that server")
     func vaultKey() async throws {
         #expect(try await self.program("store", "init").exitCode == 0)

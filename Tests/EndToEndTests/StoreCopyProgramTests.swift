@@ -43,6 +43,22 @@ struct StoreCopyProgramTests {
         return GuessingWallet.counted(state)
     }
 
+    @Test("a database that awaits a copy stays empty when a server is started, which names the copy")
+    func awaitsCopy() async throws {
+        let server = try await self.start()
+        _ = try await self.lab.register(pin: Self.pin)
+        #expect(await server.terminate() == 0)
+        #expect(try await self.store("init").exitCode == 0)
+        #expect(try await self.store("status").output.contains("no server has used it"))
+        for _ in 0..<2 {
+            let early = try await ServerProcess.run("remote-pin-server", ["serve", self.lab.lab.path] + self.flags())
+            #expect(early.exitCode == 69 && early.output.contains("awaits a copy"), "\(early.output)")
+        }
+        let copied = try await self.store("copy")
+        #expect(copied.exitCode == 0, "\(copied.output)")
+        #expect(await (try self.start(inDatabase: true)).terminate() == 0)
+    }
+
     @Test("a killed copy continues; its wallets keep their counts, and the embedded store is not served again")
     func moves() async throws {
         var server = try await self.start()

@@ -55,7 +55,7 @@ extension RunningServer {
             throw StartFailure(
                 .operatorMustAct,
                 "`audit.file`: there is no \(path), but the store names entry \(named.number) of it. Put the log back. "
-                    + AuditLogError.withoutTheLog
+                    + (store.isShared ? Self.withoutTheSharedLog : AuditLogError.withoutTheLog)
             )
         }
         var otherServer: String?
@@ -72,7 +72,7 @@ extension RunningServer {
                 if let name = $0.record.server, name != files.database?.server { otherServer = name }
             }
         } catch {
-            throw StartFailure(error)
+            throw Self.failure(error, of: store)
         }
         do {
             // A renamed server has no commits under its new name, which looks like the loss of all of them.
@@ -101,6 +101,37 @@ extension RunningServer {
             }
         }
         return audit
+    }
+
+    /// The operator's next step without the log of a server that shares its store.
+    private static let withoutTheSharedLog =
+        "If it is lost while the database is well, give this server a new `cluster.server` and a new `audit.file`: "
+        + "docs/cluster.md, \"Replace a server\""
+
+    /// Returns the failure for a log that cannot be used, with the operator's next step for this kind of store.
+    private static func failure(_ error: AuditLogError, of store: any ServedStore) -> StartFailure {
+        guard store.isShared else { return StartFailure(error) }
+        return switch error {
+        case .lacksEntry(let path, let problem):
+            StartFailure(
+                .operatorMustAct,
+                "`audit.file`: \(path) lacks an entry that the store names: \(problem). Put the log back. "
+                    + Self.withoutTheSharedLog
+            )
+        case .damaged(let path, let problem):
+            StartFailure(
+                .operatorMustAct,
+                "`audit.file`: \(path) was changed: \(problem). Keep it, and put the original log back. "
+                    + Self.withoutTheSharedLog
+            )
+        case .otherEpoch(let path, let log, let epoch) where log > epoch:
+            StartFailure(
+                .operatorMustAct,
+                "`audit.file`: \(path) ends in epoch \(log), but the store has epoch \(epoch): the database is an "
+                    + "older copy. \(Problem.epochWayOut)"
+            )
+        case .file, .vault, .tooLong, .closed, .inUse, .otherEpoch: StartFailure(error)
+        }
     }
 
     /// The entry named by the store, or nil if there is none yet.

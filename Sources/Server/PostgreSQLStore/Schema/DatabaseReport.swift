@@ -21,6 +21,10 @@ package struct DatabaseReport: Hashable, Sendable {
     package let isRestored: Bool
     /// True if the store has or had schema version 1, which does not show whether the database is the original.
     package let isOfUnknownOrigin: Bool
+    /// True if no server has used the store, and nothing is being copied into it.
+    ///
+    /// Every server notes the vault's key when it starts.
+    package let isUnused: Bool
     /// The settings that a failover depends on.
     package let settings: [Setting]
     /// The first setting that could cause a commit to be lost, with its remedy, or nil if all settings are safe.
@@ -100,12 +104,19 @@ package struct DatabaseReport: Hashable, Sendable {
         let kept = try self.schemaVersion.flatMap { version in
             guard version <= Schema.version else { return nil as PostgreSQLRows? }
             let home = Schema.home(in: version)
-            return try ask("select policy, lost_commits, \(home) = \(Schema.place), \(home) is null from facts")
+            return try ask(
+                """
+                select policy, lost_commits, \(home) = \(Schema.place), \(home) is null,
+                    copy is null and epoch = 1 and not exists (select from vault_versions)
+                from facts
+                """
+            )
         }
         self.policy = kept?.text(0, 0).map { StorePolicy(reading: $0) }
         self.lacksCommits = kept?.flag(0, 1) ?? false
         self.isRestored = kept?.flag(0, 2) == false
         self.isOfUnknownOrigin = kept?.flag(0, 3) ?? false
+        self.isUnused = kept?.flag(0, 4) ?? false
         let expression =
             self.schemaVersion == nil
             ? DurabilitySettings.expressionWithoutTables : DurabilitySettings.expression

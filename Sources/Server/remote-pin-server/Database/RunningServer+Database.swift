@@ -1,3 +1,4 @@
+internal import AuditLog
 internal import HostSystem
 internal import LogLines
 internal import Logging
@@ -28,6 +29,7 @@ extension RunningServer {
         let report = try await database.report()
         try report.requireUsable(at: database.place)
         if files.lab == nil { try Self.check(report) }
+        try Self.requireNoCopy(into: report, for: files.settings)
         let lines = LogRateLimiter(burst: 3, each: .seconds(10))
         var parts = database.parts(
             key: try await Self.recordKey(by: files.vault),
@@ -70,6 +72,23 @@ extension RunningServer {
             ]
         )
         return store
+    }
+
+    /// Rejects an empty store if this server's audit log is that of another one, which is still to be copied.
+    ///
+    /// Nothing is written: `store copy` needs a database that no server has used. A server that has served a database
+    /// has the mark of its commits beside its log.
+    private static func requireNoCopy(into report: DatabaseReport, for settings: ServerSettings) throws {
+        let log = settings[SettingTable.auditFile]
+        guard report.isUnused, AuditLog.exists(at: log), !DurableFile.exists(CommitMark.path(ofAuditLog: log)) else {
+            return
+        }
+        throw StartFailure(
+            .unavailable,
+            "the database awaits a copy: it is empty, no server has used it, and \(log) is the audit log of another "
+                + "store. To move that store here, run `remote-pin-server store copy`, and start the server again. To "
+                + "begin with an empty store instead, name a new file in `audit.file`"
+        )
     }
 
     private static func check(_ report: DatabaseReport) throws {

@@ -74,7 +74,10 @@ struct StoreInit: AsyncParsableCommand {
                     "its owner is the role \(report.role); its records have the key of `vault.key-file`"
                 )
                 for sentence in report.sentences(for: database) { page.line(sentence) }
-                page.line("next: remote-pin-server check-config, then serve, on each server with the same vault key")
+                page.line(
+                    "next: remote-pin-server check-config, then serve, on each server with the same vault key; or "
+                        + "store copy"
+                )
             }
         }
     }
@@ -218,6 +221,12 @@ extension DatabaseReport {
             sentences.append(
                 "warning: `cluster.durability` is local. A crash loses nothing, but a failover, or the loss of this "
                     + "machine, takes back attempts and revocations that were answered."
+            )
+        }
+        if self.isUnused {
+            sentences.append(
+                "The store is empty, and no server has used it: start a server with a new audit log, or copy an "
+                    + "embedded store into it with `store copy`."
             )
         }
         if let found = self.schemaVersion, found < Self.knownSchemaVersion, !self.isOfUnknownOrigin {
