@@ -1,3 +1,4 @@
+import Foundation
 import Secrets
 import Statements
 import Testing
@@ -87,8 +88,54 @@ struct ReceiptRecordTests {
         var other = record
         #expect(try self.take(Verdict(number: 3), in: &record) == nil)
         #expect(try self.take(Verdict(number: 5), in: &record) == .unexplainedAttempts)
-        let later = self.now + ReceiptRecord.lateFor
+        let later = self.now + ReceiptRecord.lateFor + ReceiptRecord.lateStep
         #expect(try self.take(Verdict(number: 3), in: &other, at: later) == .unexplainedAttempts)
+    }
+
+    @Test("each suppressed message has its own hour, which no later receipt extends")
+    func ownHour() throws {
+        func after(_ minutes: Int) -> Timestamp { self.now + .seconds(60 * minutes) }
+        var record = try self.record()
+        #expect(try self.take(Verdict(number: 1), after: 3, in: &record) == nil)
+        for number in 2...6 {
+            #expect(try self.take(Verdict(number: UInt64(number)), in: &record, at: after(10 * number)) == nil)
+        }
+        var thief = record
+        #expect(try self.take(Verdict(number: 8), in: &thief, at: after(70)) == .unexplainedAttempts)
+        // A message suppressed at 60 minutes is still explained after the hour of the first three.
+        #expect(try self.take(Verdict(number: 7), after: 1, in: &record, at: after(60)) == nil)
+        #expect(try self.take(Verdict(number: 9), in: &record, at: after(115)) == nil)
+        #expect(try self.take(Verdict(number: 11), in: &record, at: after(116)) == .unexplainedAttempts)
+    }
+
+    @Test("a late message is taken for the oldest, so that none that is genuine is shown")
+    func oldestFirst() throws {
+        func after(_ minutes: Int) -> Timestamp { self.now + .seconds(60 * minutes) }
+        var record = try self.record()
+        #expect(try self.take(Verdict(number: 1), after: 1, in: &record) == nil)
+        #expect(try self.take(Verdict(number: 2), after: 1, in: &record, at: after(30)) == nil)
+        #expect(try self.take(Verdict(number: 4), in: &record, at: after(31)) == nil)
+        #expect(try self.take(Verdict(number: 6), in: &record, at: after(85)) == nil)
+    }
+
+    @Test("a clock that is set back gives suppressed messages no more than an hour")
+    func clockBack() throws {
+        var record = try self.record()
+        #expect(try self.take(Verdict(number: 1), after: 1, in: &record) == nil)
+        let day: Duration = .seconds(86_400)
+        let before = Timestamp(milliseconds: self.now.milliseconds - day.milliseconds)
+        #expect(try self.take(Verdict(number: 2), in: &record, at: before) == nil)
+        #expect(try self.take(Verdict(number: 4), in: &record, at: before + .seconds(7200)) == .unexplainedAttempts)
+    }
+
+    @Test("the record of late messages stays small, however many are suppressed")
+    func bounded() throws {
+        var record = try self.record()
+        for second in 0..<200 {
+            let verdict = Verdict(number: UInt64(second + 1))
+            #expect(try self.take(verdict, after: 1, in: &record, at: self.now + .seconds(60 * second)) == nil)
+        }
+        #expect(try JSONEncoder().encode(record).count < 2500)
     }
 
     @Test("attempts that the wallet did not send are shown once, with the wrong PINs among them")

@@ -23,10 +23,9 @@ struct ReceiptRecord: Codable, Hashable, Sendable {
     private var countsFromZero = false
     /// The number of messages sent since the last receipt, including the current one.
     private var unanswered: UInt64 = 0
-    /// The number of messages sent before the last receipt that may still reach the server, and the time after which
-    /// they no longer can.
-    private var late: UInt64 = 0
-    private var lateUntilMs: Int64 = 0
+    /// The messages sent before the last receipt that it does not count and that may still reach the server, the
+    /// oldest first.
+    private var late: [Late] = []
     /// A receipt signed with a key that only the next session will introduce, and the number of messages it answers.
     private var waiting: Waiting?
     private var lastRightMs: Int64?
@@ -52,10 +51,19 @@ struct ReceiptRecord: Codable, Hashable, Sendable {
         var unanswered: UInt64
     }
 
+    /// Messages that may still reach the server until the same time.
+    private struct Late: Codable, Hashable, Sendable {
+        var count: UInt64
+        var untilMs: Int64
+    }
+
     /// The time for which a message on a lost connection may still arrive.
     ///
-    /// This is longer than any session.
+    /// This is longer than any session by default.
     static let lateFor: Duration = .seconds(3600)
+
+    /// The step to which the ends of these times are rounded up, so that there are at most 13 of them.
+    static let lateStep: Duration = .seconds(300)
 
     init() {}
 
@@ -154,21 +162,61 @@ extension ReceiptRecord {
             return self.note(.forgedReceipt)
         }
         let leaf = receipt.leaf
-        let late = now.milliseconds < self.lateUntilMs ? self.late : 0
-        let explained = sent + late
-        let finding = self.finding(receipt, explained: explained)
+        self.dropExpiredLate(at: now)
+        let finding = self.finding(receipt, explained: sent + self.late.reduce(0) { $0 + $1.count })
         // The answered message itself cannot arrive again.
         let growth = self.growth(to: leaf.number)
         let others = leaf.isJudged ? growth - min(1, growth) : growth
-        let unaccounted = explained - min(1, explained)
-        self.late = unaccounted - min(unaccounted, others)
-        if self.late > 0 { self.lateUntilMs = (now + Self.lateFor).milliseconds }
+        self.addLate(sent - min(1, sent), at: now)
+        self.removeLate(others)
         self.noteFacts(of: leaf, at: receipt.signed.time)
         self.last = StoredBytes(receipt.bytes)
         self.highest = max(self.highest, leaf.number)
         self.countsFromZero = false
         guard let finding else { return nil }
         return self.note(finding)
+    }
+
+    /// Returns the end of the time in which a message that is missing from a receipt of `now` may arrive.
+    private static func lateEnd(_ now: Timestamp) -> Int64 {
+        let step = Self.lateStep.milliseconds
+        return (now + Self.lateFor).adding(milliseconds: step - 1).milliseconds / step * step
+    }
+
+    /// Removes the messages that can no longer arrive.
+    ///
+    /// If the clock was set back, the remaining times end as if the messages had been missing since now.
+    private mutating func dropExpiredLate(at now: Timestamp) {
+        let latest = Self.lateEnd(now)
+        self.late.removeAll { $0.untilMs <= now.milliseconds }
+        for index in self.late.indices { self.late[index].untilMs = min(self.late[index].untilMs, latest) }
+    }
+
+    /// Adds messages that the present receipt does not count.
+    ///
+    /// Threat: an attacker suppresses messages of this wallet and makes that many attempts of its own. Each message has
+    /// a separate hour, which no later receipt extends, so old suppressions do not add up.
+    private mutating func addLate(_ count: UInt64, at now: Timestamp) {
+        guard count > 0 else { return }
+        let end = Self.lateEnd(now)
+        if let last = self.late.indices.last, self.late[last].untilMs == end {
+            self.late[last].count += count
+        } else {
+            self.late.append(Late(count: count, untilMs: end))
+        }
+    }
+
+    /// Removes messages that have arrived.
+    ///
+    /// The receipt does not tell which ones. Removing the oldest ones never shows a genuine late message as tampering.
+    private mutating func removeLate(_ count: UInt64) {
+        var rest = count
+        while rest > 0, let first = self.late.first {
+            let taken = min(rest, first.count)
+            rest -= taken
+            self.late[0].count -= taken
+            if self.late[0].count == 0 { self.late.removeFirst() }
+        }
     }
 
     /// Returns how a genuine receipt contradicts the last one, or nil if it does not.
