@@ -67,9 +67,26 @@ struct DeletionCodeTests {
         #expect(code.grouped == "01AB-CDEF-GHJK-MNPQ-RS")
     }
 
+    @Test("every blank, dash, control and format character of Unicode is a separator, and no other character is")
+    func separators() {
+        let code = "01ABCDEFGHJKMNPQRS"
+        for value in Array(0..<0x3100) + Array(0xFE00..<0x10000) + [0x10D6E, 0x10EAD, 0x1D173, 0xE0001, 0xE0100] {
+            guard let scalar = Unicode.Scalar(UInt32(value)) else { continue }
+            let properties = scalar.properties
+            let isSeparator =
+                properties.isWhitespace || properties.isDash || properties.generalCategory == .control
+                || properties.generalCategory == .format
+            #expect((DeletionCode(code + String(scalar)) != nil) == isSeparator, "U+\(String(value, radix: 16))")
+        }
+    }
+
     @Test(
-        "another length or letter is not a code",
-        arguments: ["", "01ABCDEFGHJKMNPQR", "01ABCDEFGHJKMNPQRSS", "U1ABCDEFGHJKMNPQRS"]
+        "another length, another letter or a look-alike is not a code",
+        arguments: [
+            "", "01ABCDEFGHJKMNPQR", "01ABCDEFGHJKMNPQRSS", "U1ABCDEFGHJKMNPQRS", "0ıABCDEFGHJKMNPQRS",
+            "01ABCDEFGHJ\u{212A}MNPQRS", "01ABCDEFGHJKMNPQRſ", "０１ABCDEFGHJKMNPQRS", "01ABCDEFGHJKMNPQRS.",
+            "01ABCDEFGHJKMNPQRS\u{301}", "٠١ABCDEFGHJKMNPQRS", "01АBCDEFGHJKMNPQRS",
+        ]
     )
     func refused(text: String) {
         #expect(DeletionCode(text) == nil)

@@ -212,10 +212,15 @@ def is_refused(lab, wallet, token):
 def is_revoked(lab, wallet):
     print("The user revokes the wallet with the deletion code")
     with lab.connect() as connection:
-        typed = rp.show_deletion_code(wallet.deletion_code).lower()
-        first = connection.call(revoke_with_code={"deletion_code": typed})
-        again = connection.call(revoke_with_code={"deletion_code": typed})
-        expect(first.revoked.revoked_at_ms > 0 and again == first, "a repeated revocation has the same result")
+        typed = rp.show_deletion_code(wallet.deletion_code)
+        for wrong in [typed + ".", typed.replace("-", "_"), "\u212a" + typed[1:]]:
+            other = connection.call(revoke_with_code={"deletion_code": wrong})
+            expect(other.WhichOneof("result") == "not_recognised", f"{wrong!r} is not recognized")
+        first = connection.call(revoke_with_code={"deletion_code": typed.lower()})
+        expect(first.revoked.revoked_at_ms > 0, "the code in lower case revokes the wallet")
+        for form in [typed.replace("-", "\u2011") + "\r\n", typed.replace("-", "\u00a0"), "\ufeff" + typed]:
+            again = connection.call(revoke_with_code={"deletion_code": form})
+            expect(again == first, f"{form!r} is the same code, and a repeated revocation has the same result")
         other = connection.call(revoke_with_code={"deletion_code": "0" * 18})
         expect(other.WhichOneof("result") == "not_recognised", "an unknown code is not recognized")
     with lab.greeted() as connection:

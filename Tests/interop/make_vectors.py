@@ -110,6 +110,27 @@ def deletion_codes():
         shown + "0",
         "U" + code[1:],
         "",
+        # Separators that keyboards and word processors insert.
+        f" {shown}\r\n",
+        shown.replace("-", "\t"),
+        shown.replace("-", "\u00a0"),
+        shown.replace("-", "\u2010"),
+        shown.replace("-", "\u2011"),
+        shown.replace("-", "\u2013"),
+        shown.replace("-", "\u2212"),
+        shown.replace("-", "\u00ad"),
+        shown.replace("-", "\u200b"),
+        f"\ufeff{shown}",
+        # Characters that are not ASCII are not letters or digits of a code, although they look like one or become one
+        # by a conversion to upper case.
+        "\u0131" + code[1:],
+        "\u212a" + code[1:],
+        code[:-1] + "\u017f",
+        code[:-1] + "\uff11",
+        code[:-1] + "\u0661",
+        code + "\u0301",
+        shown + ".",
+        shown.replace("-", "_"),
     ]:
         yield {"typed": typed, "code": rp.read_deletion_code(typed)}
 

@@ -1,6 +1,7 @@
 """The computations of docs/protocol.md: statements, PIN key, slot keys, deletion code and frames."""
 
 import hashlib
+import unicodedata
 
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, utils
@@ -106,9 +107,18 @@ def check_value(unlock_share):
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
+def is_separator(character):
+    """Returns whether a character is dropped from a typed deletion code."""
+    category = unicodedata.category(character)
+    return category in ("Zs", "Zl", "Zp", "Cc", "Cf", "Pd") or character in "\u2053\u207b\u208b\u2212"
+
+
 def read_deletion_code(text):
     """Parses a typed code; returns None if it is invalid."""
-    code = "".join(c for c in text.upper() if c not in "- ").translate(str.maketrans("ILO", "110"))
+    code = "".join(c for c in text if not is_separator(c))
+    if not code.isascii():
+        return None
+    code = code.upper().translate(str.maketrans("ILO", "110"))
     return code if len(code) == 18 and all(c in ALPHABET for c in code) else None
 
 

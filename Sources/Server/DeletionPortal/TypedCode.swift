@@ -1,9 +1,6 @@
 internal import Vocabulary
 
 /// A deletion code as entered by a user.
-///
-/// Parsing is more lenient than for ``DeletionCode``, because phones and word processors replace dashes and spaces in
-/// typed or pasted text.
 struct TypedCode: Hashable {
     /// The text that the page shows again: grouped if it can be a code, otherwise as entered but truncated.
     let shown: String
@@ -19,12 +16,7 @@ struct TypedCode: Hashable {
     private static let unreadable = String(repeating: "U", count: DeletionCode.length)
 
     init(_ text: String) {
-        let kept = text.unicodeScalars.filter { scalar in
-            let isSeparator = scalar.properties.isWhitespace || scalar.properties.isDash
-            let category = scalar.properties.generalCategory
-            return !isSeparator && category != .control && category != .format
-        }
-        self.code = DeletionCode(String(String.UnicodeScalarView(kept)))
+        self.code = DeletionCode(text)
         let words = text.split {
             $0.isWhitespace || $0.unicodeScalars.contains { $0.properties.generalCategory == .control }
         }

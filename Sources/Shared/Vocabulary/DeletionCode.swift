@@ -12,22 +12,37 @@ package struct DeletionCode: Hashable, Sendable, CustomStringConvertible, Custom
     /// Crockford's alphabet, which does not contain I, L, O and U.
     package static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
 
-    /// Parses a typed code.
+    /// Parses a typed or pasted code (docs/protocol.md, The deletion code).
     ///
-    /// Case, dashes and spaces are ignored, I and L are read as 1, and O is read as 0.
+    /// Separators are dropped, because phones and word processors replace dashes and blanks. ASCII letters may have
+    /// either case, I and L are read as 1, and O is read as 0. Only ASCII characters are part of a code: Unicode's case
+    /// mapping would also turn `ı` and the Kelvin sign into letters, and the code would be shown as a good one that
+    /// belongs to no wallet.
     package init?(_ text: String) {
-        guard text.utf8.count <= 64 else { return nil }
         var characters = ""
-        for character in text.uppercased() where character != "-" && character != " " {
-            switch character {
-            case "I", "L": characters.append("1")
-            case "O": characters.append("0")
-            case _ where Self.alphabet.contains(character): characters.append(character)
-            default: return nil
+        for scalar in text.unicodeScalars where !Self.isSeparator(scalar) {
+            guard scalar.isASCII, characters.utf8.count < Self.length else { return nil }
+            let byte = UInt8(ascii: scalar)
+            switch UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte ? byte & 0xDF : byte {
+            case UInt8(ascii: "I"), UInt8(ascii: "L"): characters.append("1")
+            case UInt8(ascii: "O"): characters.append("0")
+            case let upper:
+                let character = Character(Unicode.Scalar(upper))
+                guard Self.alphabet.contains(character) else { return nil }
+                characters.append(character)
             }
         }
-        guard characters.count == Self.length else { return nil }
+        guard characters.utf8.count == Self.length else { return nil }
         self.characters = characters
+    }
+
+    /// Returns whether a character is dropped from a typed code: a blank, a control or format character, or a dash.
+    private static func isSeparator(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .spaceSeparator, .lineSeparator, .paragraphSeparator, .control, .format, .dashPunctuation: true
+        // The dashes of other categories: swung dash, superscript and subscript minus, minus sign.
+        default: ["\u{2053}", "\u{207B}", "\u{208B}", "\u{2212}"].contains(scalar)
+        }
     }
 
     /// Creates a code from 90 bits of the system's secure random number generator.

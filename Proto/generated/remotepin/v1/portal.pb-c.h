@@ -41,7 +41,7 @@ struct  Remotepin__V1__PortalRequest
    */
   uint64_t id;
   /*
-   * 1 … 64 bytes; case and dashes are ignored, I L O are read as 1 1 0
+   * 1 … 64 bytes, as typed (docs/protocol.md, The deletion code)
    */
   char *deletion_code;
   /*

@@ -987,7 +987,7 @@ struct  Remotepin__V1__RevokeWithCodeRequest
 {
   ProtobufCMessage base;
   /*
-   * 18 … 64 characters; case and dashes are ignored, I L O are read as 1 1 0
+   * 18 … 64 bytes, as typed (docs/protocol.md, The deletion code)
    */
   char *deletion_code;
 };
