@@ -44,6 +44,8 @@ private func instruct(counter: UInt64 = 1, signature: Int = 64, newSignature: In
     }
 }
 
+private let forged = String(repeating: "x", count: 60)
+
 private func revoke(_ code: String) -> [UInt8] {
     request(7) { $0.text(1, code) }
 }
@@ -68,7 +70,7 @@ struct MalformedMessageTests {
             (instruct(nonceY: 33), .pinNonceY),
             (revoke(String(repeating: "0", count: 17)), .deletionCode),
             (revoke(String(repeating: "0", count: 65)), .deletionCode),
-            (request(7) { $0.bytes(1, Samples.bytes(20)) }, .deletionCode),
+            (request(7) { $0.bytes(1, Samples.bytes(20)) }, .text), (hello(app: "1.0\0" + forged), .text),
         ] as [([UInt8], WireField)]
     )
     func invalid(frame: [UInt8], field: WireField) {

@@ -35,6 +35,7 @@ func decode<Message, Value>(
     }
     let reader = unsafe MessageReader(message)
     do throws(FieldFault) {
+        guard TextCheck.passes(frame[...], reader.fields) else { throw .invalid(.text) }
         return try read(reader)
     } catch {
         throw error.wireError(id: id.map { reader[dynamicMember: $0] })
@@ -94,7 +95,7 @@ func decode<Message, Value>(
         try unsafe self.message.pointee[keyPath: field].share(name)
     }
 
-    /// Returns valid UTF-8 whose length in bytes is in `range`.
+    /// Returns a text whose length in bytes is in `range`.
     @inline(__always) @safe
     func text(_ field: TextField, _ name: WireField, in range: ClosedRange<Int>) throws(FieldFault) -> String {
         try unsafe copiedText(self.message.pointee[keyPath: field], name, in: range)
@@ -164,14 +165,48 @@ func decode<Message, Value>(
     }
 
     /// Whether the message contains fields that are unknown to this version.
-    var hasUnknownFields: Bool {
-        // Every generated struct starts with a ProtobufCMessage.
-        unsafe UnsafeRawPointer(self.message).load(as: ProtobufCMessage.self).n_unknown_fields != 0
-    }
+    var hasUnknownFields: Bool { unsafe self.base.n_unknown_fields != 0 }
+
+    /// The fields that this version knows.
+    var fields: MessageFields { unsafe MessageFields(self.base.descriptor) }
+
+    /// The part that all generated structs start with.
+    private var base: ProtobufCMessage { unsafe UnsafeRawPointer(self.message).load(as: ProtobufCMessage.self) }
 
     /// Throws if a message in a signed body contains fields that are unknown to this version.
     func rejectUnknownFields() throws(FieldFault) {
         guard !self.hasUnknownFields else { throw .unknownField }
+    }
+}
+
+/// The fields of a message, from the generated descriptor, which exists as long as the program.
+@safe struct MessageFields {
+    private let descriptor: UnsafePointer<ProtobufCMessageDescriptor>
+
+    fileprivate init(_ descriptor: UnsafePointer<ProtobufCMessageDescriptor>) {
+        unsafe self.descriptor = unsafe descriptor
+    }
+
+    /// The kinds of fields that ``TextCheck`` distinguishes.
+    enum Kind {
+        case text
+        case part(MessageFields)
+        /// Bytes, numbers, or a field that this version does not know.
+        case other
+    }
+
+    /// Returns the kind of the field with this number.
+    func kind(of number: UInt32) -> Kind {
+        guard let field = unsafe protobuf_c_message_descriptor_get_field(self.descriptor, number) else { return .other }
+        switch unsafe field.pointee.type {
+        case PROTOBUF_C_TYPE_STRING:
+            return .text
+        case PROTOBUF_C_TYPE_MESSAGE:
+            let part = unsafe field.pointee.descriptor.assumingMemoryBound(to: ProtobufCMessageDescriptor.self)
+            return unsafe .part(MessageFields(part))
+        default:
+            return .other
+        }
     }
 }
 
@@ -199,9 +234,9 @@ extension ProtobufCBinaryData {
     }
 }
 
-/// Returns a copy of a C string, which must be valid UTF-8 with a length in `range`.
+/// Returns a copy of a C string whose length is in `range`.
 ///
-/// The length is checked first, so that a hostile text of 64 KiB is not copied.
+/// ``TextCheck`` has found it to be UTF-8. The length is checked first, so that a hostile text of 64 KiB is not copied.
 func copiedText(
     _ pointer: UnsafeMutablePointer<CChar>?,
     _ field: WireField,
@@ -211,7 +246,5 @@ func copiedText(
     var byteCount = 0
     while byteCount <= range.upperBound, unsafe pointer[byteCount] != 0 { byteCount += 1 }
     guard range.contains(byteCount) else { throw .invalid(field) }
-    let bytes = unsafe UnsafeBufferPointer(start: pointer, count: byteCount)
-    guard let text = unsafe String(validating: bytes, as: UTF8.self) else { throw .invalid(field) }
-    return text
+    return unsafe String(cString: pointer)
 }

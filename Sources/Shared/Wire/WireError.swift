@@ -10,7 +10,7 @@ package enum WireError: Error, Hashable, Sendable {
     ///
     /// Close the connection.
     case overBudget
-    /// A value has the wrong length or is out of range.
+    /// A value has the wrong length or is out of range, or a string is not UTF-8 or has a zero byte (`text`).
     ///
     /// Answer `malformed` with the id and continue.
     case invalid(WireField, id: UInt64?)
@@ -48,7 +48,7 @@ package enum WireField: String, Hashable, Sendable {
     case osVersion, pinKeyID
     case pinLength, pinNonceY, pinPublicKey, pinSignature, pinState, platform, policy
     case presenceShare, reason, receipt, receiptKeys, recoveryCode, remaining, result, retryAfter, revocation
-    case revokedAt, serverTime, sessionLifetime, solution, source, status, token, tokenLifetime
+    case revokedAt, serverTime, sessionLifetime, solution, source, status, text, token, tokenLifetime
     case unlockShare, update, walletID
 }
 
