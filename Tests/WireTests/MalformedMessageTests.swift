@@ -128,6 +128,15 @@ struct MalformedMessageTests {
         #expect(hello.platform == .android)
     }
 
+    @Test("an error code that this version does not know is a protocol error", arguments: [0, 14, 9999] as [UInt64])
+    func unknownErrorCode(code: UInt64) {
+        let response = ProtoWriter.message {
+            $0.number(1, 7)
+            $0.message(15) { $0.number(1, code) }
+        }
+        #expect(throws: WireError.invalid(.error, id: 7)) { try Response(decoding: response) }
+    }
+
     @Test("a response without a result is rejected with its id")
     func emptyResponse() {
         #expect(throws: WireError.missing(.result, id: 7)) { try Response(decoding: [0x08, 0x07]) }

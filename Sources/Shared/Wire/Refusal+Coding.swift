@@ -67,10 +67,9 @@ extension Refusal.Code {
 extension Refusal.Reason {
     /// Reads the reason.
     ///
-    /// A code that is unknown to this version is treated as an internal server error.
+    /// A code that is unknown to this version is a protocol error, as every unknown value is (docs/protocol.md).
     fileprivate init(reading message: MessageReader<Remotepin__V1__Error>) throws(FieldFault) {
         switch message.code {
-        case REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_UNSPECIFIED: throw .invalid(.error)
         case REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_MALFORMED: self = .malformed
         case REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_UNSUPPORTED: self = .unsupported
         case REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_SESSION_REQUIRED: self = .sessionRequired
@@ -90,7 +89,8 @@ extension Refusal.Reason {
             self = .rateLimited(retryAfter: try message.duration(\.retry_after_ms, .retryAfter))
         case REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_UNAVAILABLE:
             self = .unavailable(retryAfter: try message.duration(\.retry_after_ms, .retryAfter))
-        default: self = .internal
+        case REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_INTERNAL: self = .internal
+        default: throw .invalid(.error)
         }
     }
 }
