@@ -30,8 +30,9 @@ package struct RotateVault: AdminCall {
             discussion: """
                 Copy the key file before and after: a store is useless without the version that sealed it. The \
                 resealing continues in the server when this command ends, and after a restart, and delays no PIN. The \
-                keys that index recovery codes and authenticate the audit log are not rotated. A second rotation is \
-                rejected until the first is finished and the enrollments before it have expired (exit status 77).
+                keys of the audit log and of the receipts are rotated, too; the key that indexes recovery codes is \
+                not. A second rotation is rejected until the first is finished and the enrollments before it have \
+                expired (exit status 77).
 
                   remote-pin-server vault rotate --config server.yaml
                   remote-pin-server vault rotate --yes --lab /tmp/lab
