@@ -9,7 +9,7 @@ import Vocabulary
 
 /// Every command, with its largest arguments among others.
 enum AdminSamples {
-    static let code = RecoveryCode([UInt8](repeating: 0xC0, count: 128))
+    static let code = RecoveryCode([UInt8](repeating: 0x7E, count: 128))
     static let mac = RecoveryCodeMAC([UInt8](repeating: 0x5B, count: 32))
     static let time = Timestamp(milliseconds: 1_700_000_000_123)
 

@@ -91,9 +91,8 @@ struct AdminProgramTests {
         let wallet = try await self.lab.register(pin: "135790")
         let session = try await wallet.openSession()
         let code = "NL-999-1234"
-        #expect(
-            try await session.answer(.linkRecoveryCode(Array(code.utf8)), pin: "135790") == .recoveryCodeLinked
-        )
+        let link = Instruction.linkRecoveryCode(try RecoveryCode(reading: code.utf8))
+        #expect(try await session.answer(link, pin: "135790") == .recoveryCodeLinked)
         let file = "\(self.lab.folder)/code"
         try DurableFile.write(Array("\(code)\n".utf8), to: file)
         #expect(try await self.admin("deny-list", "show", "--code-file", file).exitCode == 1)
@@ -118,6 +117,55 @@ struct AdminProgramTests {
         #expect(try await self.admin("deny-list", "remove", "--mac", mac).exitCode == 1)
         #expect(try await self.admin("wallet", "show", "\(wallet.walletID)").output.contains("its recovery code"))
         #expect(!done.output.contains(code) && !server.output.contains(code))
+        #expect(await server.terminate() == 0)
+    }
+
+    @Test("a recovery code is read alike from every source, and a code without a wallet has its own exit status")
+    func recoveryCodeForms() async throws {
+        let server = try await self.lab.start()
+        let wallet = try await self.lab.register(pin: "135790")
+        let session = try await wallet.openSession()
+        #expect(try await session.answer(.linkRecoveryCode("person-77"), pin: "135790") == .recoveryCodeLinked)
+        let file = "\(self.lab.folder)/code"
+        func revoke(_ content: String) async throws -> ProgramRun {
+            try DurableFile.write(Array(content.utf8), to: file)
+            return try await self.admin("revoke", "recovery-code", "--code-file", file)
+        }
+        for (content, name) in [
+            ("\u{FEFF}person-77\n", "U+FEFF"), ("person 77", "U+0020"), ("person-77\nperson-78\n", "U+000A"),
+            ("person-77\u{200B}", "U+200B"), ("Jose\u{301}-1", "U+0301"), ("José-1", "U+00E9"), (" \r\n", "is empty"),
+            (String(repeating: "x", count: 129), "longer than 128 bytes"), ("person-77\u{0}", "U+0000"),
+        ] {
+            let run = try await revoke(content)
+            #expect(run.exitCode == 64 && run.output.contains(name), "\(content.debugDescription): \(run.output)")
+        }
+        let other = try await revoke("Person-77\n")
+        #expect(other.exitCode == 80 && other.output.contains("no wallet is linked to it"), "\(other.output)")
+        #expect(try await self.admin("revoke", "recovery-code", "Person-77").exitCode == 80, "repeated")
+        let json = try await self.admin("deny-list", "add", "Person-77", "--json")
+        #expect(json.exitCode == 80 && json.output.contains(#""linked":0"#), "\(json.output)")
+        #expect(try await session.check("135790") == wallet.unlockShare.asValid)
+
+        let forms = ["person-77\r\n", "person-77", "  person-77\t\n\n", "\r\nperson-77 \r\n"]
+        let done = try await revoke(forms[0])
+        #expect(done.exitCode == 0 && done.output.contains("1 wallet is revoked by it now"), "\(done.output)")
+        let ended = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
+        #expect(try await session.check("135790") == .refused(.revoked(ended)))
+        for form in forms {
+            let again = try await revoke(form)
+            #expect(again.exitCode == 0 && again.output.contains("0 wallets are revoked by it now"), "\(again.output)")
+            #expect(try await self.admin("deny-list", "show", "--code-file", file).exitCode == 0)
+            #expect(try await self.admin("deny-list", "show", form).exitCode == 0)
+            let read = try await ServerProcess.run(
+                "/bin/sh",
+                [
+                    "-c", "exec \"$0\" admin deny-list show --code-fd 0 --lab \"$1\" <\"$2\"",
+                    Programs.path("remote-pin-server"), self.lab.lab.path, file,
+                ]
+            )
+            #expect(read.exitCode == 0, "\(form.debugDescription): \(read.output)")
+        }
+        #expect(try await self.admin("deny-list", "remove", "--code-file", file).exitCode == 0)
         #expect(await server.terminate() == 0)
     }
 

@@ -34,7 +34,7 @@ struct AuditProgramTests {
         let (wallet, other) = (try await self.lab.register(pin: "135790"), try await self.lab.register(pin: "135790"))
         let code = "NL-999-1234"
         #expect(try await self.admin("revoke", "wallet", "\(wallet.walletID)").exitCode == 0)
-        #expect(try await self.admin("revoke", "recovery-code", code).exitCode == 0)
+        #expect(try await self.admin("revoke", "recovery-code", code).exitCode == 80)
         let text = try other.deletionCode.orThrow().characters
         #expect(await (try self.lab.server.connect()).answer(.revokeWithCode(text)) == .other("revoked"))
         let shown = try await self.json("audit", "show", "--wallet", "\(wallet.walletID)")

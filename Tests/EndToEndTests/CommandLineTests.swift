@@ -82,6 +82,34 @@ struct CommandLineTests {
         #expect(await server.terminate() == 0)
     }
 
+    @Test("line ends and blanks around a PIN in a file are ignored; any other character that is not visible is named")
+    func pinFileForms() async throws {
+        let server = try await self.lab.start()
+        try await self.phone.setUp(pin: Self.pin)
+        let file = "\(self.lab.folder)/pin"
+        func unlock(_ content: String) async throws -> ProgramRun {
+            try DurableFile.write(Array(content.utf8), to: file)
+            return try await self.phone.run("unlock", "--pin-file", file)
+        }
+        for content in ["\(Self.pin)\r\n", " \(Self.pin)\t\n", "\r\n\n\(Self.pin)"] {
+            let run = try await unlock(content)
+            #expect(run.exitCode == 0, "\(content.debugDescription): \(run.output)")
+        }
+        for (content, name) in [
+            ("\u{FEFF}\(Self.pin)\n", "U+FEFF"), ("024 791\n", "U+0020"), ("\(Self.pin)\u{A0}\n", "U+00A0"),
+            ("\u{FF10}24791\n", "U+FF10"), ("\(Self.pin)\u{0}\n", "U+0000"),
+        ] {
+            let run = try await unlock(content)
+            #expect(run.exitCode == 64 && run.output.contains(name), "\(content.debugDescription): \(run.output)")
+        }
+        #expect(try await unlock("\n\r\n").exitCode == 18)
+        #expect(try await self.phone.counted() == 0)
+        let other = CommandLinePhone(in: self.lab, "other")
+        try DurableFile.write(Array("\(Self.pin)\r\n\r\n".utf8), to: file)
+        #expect(try await other.run("setup", "--code-written-down", "--pin-file", file).exitCode == 0)
+        #expect(await server.terminate() == 0)
+    }
+
     @Test("with biometrics on, commands unlock with them or fall back to the PIN")
     func biometrics() async throws {
         let server = try await self.lab.start()

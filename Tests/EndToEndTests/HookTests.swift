@@ -53,8 +53,9 @@ struct HookTests {
         try await self.admin("clock", "advance", "61s")
         #expect(try await session.check("000001") == .wrong(.blockedPermanently))
         let code = "NL-999-1234"
+        let link = Instruction.linkRecoveryCode(try RecoveryCode(reading: code.utf8))
         let linked = try await self.lab.register(pin: "135790")
-        _ = try await linked.openSession().answer(.linkRecoveryCode(Array(code.utf8)), pin: "135790")
+        _ = try await linked.openSession().answer(link, pin: "135790")
         let late = try await self.lab.register(pin: "135790")
         let lost = try await self.lab.register(pin: "135790")
         let dear = try await self.lab.register(pin: "135790")
@@ -62,7 +63,7 @@ struct HookTests {
         try await self.admin("revoke", "wallet", "\(lost.walletID)", "\(dear.walletID)")
         try await self.admin("deny-list", "add", code)
         try await self.admin("deny-list", "add", code)
-        _ = try await late.openSession().answer(.linkRecoveryCode(Array(code.utf8)), pin: "135790")
+        _ = try await late.openSession().answer(link, pin: "135790")
         let coded = try await self.lab.register(pin: "135790")
         let deletion = try coded.deletionCode.orThrow().characters
         for _ in 0..<2 {

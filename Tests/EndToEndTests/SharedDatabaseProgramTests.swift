@@ -344,6 +344,8 @@ struct SharedDatabaseProgramTests {
         let other = "\(self.lab.folder)/other-password"
         try DurableFile.write(Array("wrong\n".utf8), to: other)
         try await refuses("`store.password-file`", 69, ["store.password-file": other])
+        try DurableFile.write(Array("\u{FEFF}wrong\r\n".utf8), to: other)
+        try await refuses("a byte order mark (U+FEFF) at byte 1", 78, ["store.password-file": other])
         try DurableFile.write(Array("wrong\n".utf8), to: "\(other)-2", mode: 0o644)
         try await refuses("chmod 600", 78, ["store.password-file": "\(other)-2"])
 

@@ -233,10 +233,10 @@ struct InstructTests {
     func recoveryCode() async throws {
         try await InProcessServer.run { server in
             let session = try await server.wallet().openSession()
-            #expect(try await session.answer(.linkRecoveryCode([1, 2, 3]), pin: wrong).isWrong)
-            #expect(try await session.answer(.linkRecoveryCode([1, 2, 3]), pin: right) == .recoveryCodeLinked)
-            #expect(try await session.answer(.linkRecoveryCode([1, 2, 3]), pin: right) == .recoveryCodeLinked)
-            #expect(try await session.answer(.linkRecoveryCode([9]), pin: right) == .refused(.notAllowed))
+            #expect(try await session.answer(.linkRecoveryCode("NL-123"), pin: wrong).isWrong)
+            #expect(try await session.answer(.linkRecoveryCode("NL-123"), pin: right) == .recoveryCodeLinked)
+            #expect(try await session.answer(.linkRecoveryCode("NL-123"), pin: right) == .recoveryCodeLinked)
+            #expect(try await session.answer(.linkRecoveryCode("NL-9"), pin: right) == .refused(.notAllowed))
         }
     }
 

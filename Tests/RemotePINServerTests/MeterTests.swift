@@ -31,7 +31,7 @@ struct MeterTests {
             let session = try await wallet.openSession()
             #expect(try await session.check("135790") == wallet.unlockShare.asValid)
             #expect(try await session.check("000000").isWrong)
-            #expect(try await session.answer(.linkRecoveryCode([7]), pin: "135790") == .recoveryCodeLinked)
+            #expect(try await session.answer(.linkRecoveryCode("NL-7"), pin: "135790") == .recoveryCodeLinked)
             let unknown = DeletionCode.random().characters
             #expect(await session.connection.answer(.revokeWithCode(unknown)) == .other("not recognised"))
             #expect(await session.connection.answer(.unknown) == .refused(.unsupported))
@@ -95,8 +95,8 @@ struct MeterTests {
             #expect(counts() == [1, 0, 0, 0])
             for _ in 0..<2 { try await server.give(RevokeWallets([told.walletID])) }
             #expect(counts() == [1, 1, 0, 0])
-            let recovery = try RecoveryCode([UInt8]("NL-999-1234".utf8)).orThrow()
-            _ = try await linked.openSession().answer(.linkRecoveryCode(recovery.bytes), pin: "135790")
+            let recovery: RecoveryCode = "NL-999-1234"
+            _ = try await linked.openSession().answer(.linkRecoveryCode(recovery), pin: "135790")
             for _ in 0..<2 { try await server.give(RevokeRecoveryCode(recovery)) }
             #expect(counts() == [1, 1, 1, 0])
             for _ in 0..<2 { try await server.give(RevokeSolution()) }

@@ -97,10 +97,10 @@ struct RevocationTests {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
             let (first, second) = (try await wallet.openSession(), try await wallet.openSession())
-            let code = try RecoveryCode([1, 2, 3]).orThrow()
+            let code: RecoveryCode = "NL-123"
             #expect(try await server.give(RevokeRecoveryCode(code)).revoked == 0)
             let denied = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
-            #expect(try await first.answer(.linkRecoveryCode([1, 2, 3]), pin: "135790") == .refused(.revoked(denied)))
+            #expect(try await first.answer(.linkRecoveryCode(code), pin: "135790") == .refused(.revoked(denied)))
             #expect(await happens { await second.connection.closed() })
             #expect(try await first.check("135790") == .refused(.revoked(denied)))
         }

@@ -17,14 +17,14 @@ import Wire
 @Suite("Secrets in the log and the metrics")
 struct SecrecyTests {
     private static let pins = ["135790", "246813", "908172"]
-    private static let recoveryCode = Array("NL-recovery-code-of-a-person".utf8)
+    private static let recoveryCode: RecoveryCode = "NL-recovery-code-of-a-person"
 
     /// The secrets that a wallet shares with the server or keeps from it.
     private static func secrets(of wallet: TestWallet, evidence: DeviceEvidence) -> SecretScanner {
         var scanner = SecretScanner()
         for pin in Self.pins { scanner.add("PIN", word: pin) }
         scanner.add("unlock share", wallet.unlockShare.exposedBytes())
-        scanner.add("recovery code", Self.recoveryCode)
+        scanner.add("recovery code", Self.recoveryCode.bytes)
         scanner.add("enrollment token", wallet.token)
         if let code = wallet.deletionCode {
             for form in [code.characters, code.grouped, code.characters.lowercased()] {
@@ -113,7 +113,7 @@ struct SecrecyTests {
             for share in try await Self.use(wallet, of: server) { scanner.add("presence share", share) }
             let code = try wallet.deletionCode.orThrow()
             try await server.give(ShowWallet(wallet.walletID))
-            try await server.give(RevokeRecoveryCode(try RecoveryCode(Self.recoveryCode).orThrow()))
+            try await server.give(RevokeRecoveryCode(Self.recoveryCode))
             try await server.give(ShowStatus())
             try await server.give(RevokeWallets([wallet.walletID]))
             _ = try await connection.call(.revokeWithCode(code.grouped), timeout: TestWallet.patience)

@@ -91,7 +91,7 @@ struct UnknownOutcomeTests {
             case .rightPIN: return try await session.check("135790")
             case .changePIN: return VerdictSummary(try await session.changePIN(from: "135790", to: "246813"))
             case .linkRecoveryCode:
-                return try await session.answer(.linkRecoveryCode(Array("NL-1".utf8)), pin: "135790")
+                return try await session.answer(.linkRecoveryCode("NL-1"), pin: "135790")
             case .confirmShares:
                 let confirmation = ConfirmShares(unlock: true, presence: true)
                 return await session.connection.answer(.confirmShares(confirmation))

@@ -59,6 +59,7 @@ struct FormatTests {
             "- update policy: [{below: 2.x, say: block}]",
             "- set up: {}", "- for each: {name: n, in: [1]}", "- tap: next\n  enter: '1'", "- [launch]",
             "- expect: {values: {code: '/[/'}}", "- revoke recovery code: ''",
+            "- revoke recovery code: José-1", "- remove from deny list: 'person-77 '",
         ]
     )
     func wrongForm(step: String) {

@@ -59,7 +59,7 @@ struct DeviceProfileTests {
         profile.network = .off
         profile.sensor = .reject(3)
         profile.conditions = [.cut(afterByteCount: 0), .loseReply(to: nil), .delay(milliseconds: 1)]
-        profile.recoveryCode = "köln 5"
+        profile.recoveryCode = "koeln-5"
         #expect(try DeviceProfile(yaml: profile.yaml, source: "x") == profile)
         profile.conditions = []
         #expect(try DeviceProfile(yaml: profile.yaml, source: "x") == profile)
@@ -84,6 +84,10 @@ struct DeviceProfileTests {
                 "phone.yaml:1: `platform` must be android or ios, not `androd`; did you mean `android`?"
             ),
             ("platform: ios\nrooted: maybe", "phone.yaml:2: `rooted` must be true or false, not `maybe`"),
+            (
+                "platform: ios\nrecovery_code: José-1",
+                "phone.yaml:2: `recovery_code` must be 1 to 128 visible ASCII characters, or none, not `José-1`"
+            ),
             ("platform: ios\nmodel: [a]", "phone.yaml:2: `model` must be 1 to 100 characters"),
             (
                 "platform: ios\nos_patch_level: 2026",

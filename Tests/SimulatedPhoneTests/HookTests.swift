@@ -150,6 +150,10 @@ struct HookTests {
         "an issuer's program identifies the person or fails",
         arguments: [
             (#"echo '{"result":"obtained","recovery_code":"jan"}'"#, "jan", false),
+            (#"printf '{"result":"obtained","recovery_code":" Jan-1\\r\\n"}'"#, "Jan-1", false),
+            (#"printf '{"result":"obtained","recovery_code":"\\ufeffjan"}'"#, nil, true),
+            (#"echo '{"result":"obtained","recovery_code":"José-1"}'"#, nil, true),
+            (#"echo '{"result":"obtained","recovery_code":"jan de vries"}'"#, nil, true),
             (#"echo '{"result":"cancelled"}'"#, nil, false),
             (#"echo '{"result":"failed","recovery_code":"jan"}'"#, nil, false),
             (#"echo '{"result":"obtained"}'"#, nil, true),

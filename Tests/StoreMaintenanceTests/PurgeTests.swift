@@ -50,8 +50,8 @@ struct PurgeTests {
     func remains() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
-            let code = try RecoveryCode(Array("NL-1".utf8)).orThrow()
-            _ = try await wallet.openSession().answer(.linkRecoveryCode(code.bytes), pin: "135790")
+            let code: RecoveryCode = "NL-1"
+            _ = try await wallet.openSession().answer(.linkRecoveryCode(code), pin: "135790")
             try await server.give(RevokeRecoveryCode(code))
             server.clock.advance(by: Self.year + .seconds(1))
             await server.maintenance.runDuePurge()

@@ -19,7 +19,7 @@ struct RestoreTests {
     private static func code(_ text: String) throws -> RecoveryCode { try RecoveryCode(Array(text.utf8)).orThrow() }
 
     private static func link(_ wallet: TestWallet, _ code: RecoveryCode) async throws {
-        _ = try await wallet.openSession().answer(.linkRecoveryCode(code.bytes), pin: "135790")
+        _ = try await wallet.openSession().answer(.linkRecoveryCode(code), pin: "135790")
     }
 
     @Test("every kind of revocation since the backup is repeated, its shares are destroyed, and no other wallet ends")

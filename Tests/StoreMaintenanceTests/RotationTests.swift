@@ -35,8 +35,8 @@ struct RotationTests {
         try await InProcessServer.run { server in
             var wallets: [TestWallet] = []
             for _ in 0..<40 { wallets.append(try await server.wallet()) }
-            let code = try RecoveryCode(Array("NL-1".utf8)).orThrow()
-            _ = try await wallets[5].openSession().answer(.linkRecoveryCode(code.bytes), pin: "135790")
+            let code: RecoveryCode = "NL-1"
+            _ = try await wallets[5].openSession().answer(.linkRecoveryCode(code), pin: "135790")
             try await server.give(RevokeWallets([wallets[39].walletID]))
             for version: UInt32 in [2, 3] {
                 server.clock.advance(by: .seconds(3600))

@@ -14,7 +14,7 @@ import Wire
 
 @Suite("Comparing the store with its audit log at a start")
 struct StartCheckTests {
-    private static let code = Array("denied".utf8)
+    private static let code: RecoveryCode = "denied"
 
     /// A copy of the store as it is now.
     private static func copy(of server: InProcessServer) async throws -> String {
@@ -54,7 +54,7 @@ struct StartCheckTests {
     func older(change: Change) async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
-            let code = try RecoveryCode(Self.code).orThrow()
+            let code = Self.code
             let mac = try RecoveryCodeMAC(try await server.vault.mac(code.bytes, for: .recoveryCodeIndex)).orThrow()
             if change == .allowance { try await server.give(RevokeRecoveryCode(code)) }
             let (older, mark) = (try await Self.copy(of: server), server.audit.newest)

@@ -23,7 +23,7 @@ final class FakeServer: ServerDialer {
         var hadSession = false
         var wrongAttempts = 0
         var isBlockedPermanently = false
-        var recoveryCode: [UInt8]?
+        var recoveryCode: RecoveryCode?
         var lastWrong: AttemptID?
         var revocation: Revocation?
         /// The number of judged attempts.

@@ -61,7 +61,7 @@ struct WalletTests {
         observer: @escaping @Sendable (WalletEvent) -> Void = { _ in },
         lockedAfter time: Duration = LockTimes().background
     ) async throws -> Wallet {
-        let code = RecoveryCode(Array("a person".utf8))
+        let code = RecoveryCode("a-person".utf8)
         let wallet = try self.phone.wallet(observer: observer) { settings in
             settings.issuer = Issuer(code: code)
             settings.lockTimes.background = time

@@ -12,7 +12,7 @@ struct ObtainPIDTests {
         return app
     }
 
-    static func code() throws -> RecoveryCode { try #require(RecoveryCode([1, 2, 3])) }
+    static func code() throws -> RecoveryCode { try #require(RecoveryCode("NL-123".utf8)) }
 
     /// From the offer to the instruction that links the code.
     static func link(_ app: inout AppUnderTest) throws {

@@ -157,7 +157,7 @@ struct Walker {
         case .disableBiometrics:
             self.app.snapshot.biometricMode = .off
             self.app.answer(.biometricsChanged)
-        case .obtainPID: self.app.answer(.pid(self.chance(3) ? nil : RecoveryCode([7])))
+        case .obtainPID: self.app.answer(.pid(self.chance(3) ? nil : RecoveryCode("NL-7".utf8)))
         case .linkRecoveryCode:
             self.judge {
                 $0.hasPID = true
@@ -206,7 +206,7 @@ struct Walker {
             .updatePolicy(self.update(), solutionRevoked: self.chance(2)), .status(.active), .status(.mustEnrollAnew),
             .status(.revoked(self.revocation())), .verdict(.valid), .verdict(.blocked(remaining: .seconds(9))),
             .enrolled, .pinChanged, .wiped(serverTold: false), .progressKept, .prompted(self.promptResult()),
-            .biometricsChanged, .pid(RecoveryCode([7])), .pid(nil), .recoveryCodeLinked, .locked,
+            .biometricsChanged, .pid(RecoveryCode("NL-7".utf8)), .pid(nil), .recoveryCodeLinked, .locked,
             .failed(self.failure()),
         ])
     }

@@ -186,7 +186,7 @@ enum Samples {
     static func instructBodies() throws(MissingSample) -> [InstructBody] {
         let instructions: [Instruction] = [
             .checkPIN, .changePIN(newKey: try need(self.key), newKeyID: try need(self.pinKeyID)),
-            .linkRecoveryCode(self.bytes(128)), .showDeletionCode,
+            .linkRecoveryCode(try need(RecoveryCode([UInt8](repeating: 0x7E, count: 128)))), .showDeletionCode,
         ]
         var bodies: [InstructBody] = []
         for instruction in instructions {

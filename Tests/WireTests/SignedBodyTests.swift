@@ -18,6 +18,11 @@ private func instructBody(
     }
 }
 
+/// The instruction that links a recovery code.
+private func link(_ code: String) -> (field: UInt64, content: [UInt8])? {
+    (6, ProtoWriter.message { $0.text(1, code) })
+}
+
 private func registerBody(
     android: [[UInt8]]? = nil,
     apple: [UInt8]? = nil,
@@ -74,6 +79,11 @@ struct SignedBodyTests {
                 instructBody(instruction: (6, ProtoWriter.message { $0.bytes(1, Samples.bytes(129)) })),
                 .invalid(.recoveryCode, id: nil)
             ),
+            (instructBody(instruction: link("person 77")), .invalid(.recoveryCode, id: nil)),
+            (instructBody(instruction: link("person-77\n")), .invalid(.recoveryCode, id: nil)),
+            (instructBody(instruction: link("José-1")), .invalid(.recoveryCode, id: nil)),
+            (instructBody(instruction: link("\u{FEFF}person-77")), .invalid(.recoveryCode, id: nil)),
+            (instructBody(instruction: link("person-77\0")), .invalid(.recoveryCode, id: nil)),
             (instructBody(instruction: nil), .missing(.instruction, id: nil)),
             (instructBody(instruction: (14, [])), .unknownInstruction),
             (instructBody(extra: true), .unknownField),

@@ -180,6 +180,39 @@ def changes_pin(lab, wallet):
     expect(old.id != new.id, "each PIN key has a different id")
 
 
+def sends_bad_text(lab, wallet):
+    print("Text with characters that nobody sees is malformed")
+    with lab.connect() as connection:
+        for field, text in [("os_version", "16\0forged"), ("app_version", "1.0.0\0"), ("app_version", "1.0.0\n")]:
+            fields = {"platform": wallet.phone.platform, "app_version": "1.0.0", "os_version": "16", field: text}
+            expect_refused(
+                "MALFORMED",
+                f"Hello with {field} {text!r}",
+                lambda: connection.call(hello=messages.HelloRequest(**fields)),
+            )
+        connection.hello()
+        expect_refused(
+            "MALFORMED",
+            "a deletion code with a zero byte and more behind it",
+            lambda: connection.call(revoke_with_code={"deletion_code": wallet.deletion_code + "\0" + "x" * 30}),
+        )
+        wallet.open_session(connection)
+        codes = [b"person 77", b"person-77\r\n", "José-1".encode(), b"\xef\xbb\xbfperson-77"]
+        for counter, code in enumerate(codes, 1):
+            expect_refused(
+                "MALFORMED",
+                f"the recovery code {code}",
+                lambda: wallet.instruct(connection, counter, NEW_PIN, link_recovery_code={"recovery_code": code}),
+            )
+        kind, _ = wallet.instruct(connection, 5, NEW_PIN, link_recovery_code={"recovery_code": b"person-77"})
+        expect(kind == "link_recovery_code", "a recovery code of visible ASCII characters is linked")
+        expect_refused(
+            "NOT_ALLOWED",
+            "the same code in upper case is another code",
+            lambda: wallet.instruct(connection, 6, NEW_PIN, link_recovery_code={"recovery_code": b"PERSON-77"}),
+        )
+
+
 def is_refused(lab, wallet, token):
     print("Invalid calls are rejected")
     with lab.greeted() as connection:
@@ -243,6 +276,7 @@ def main():
         gets_wrong_pins(lab, wallet, policy)
         sends_nonce(lab, wallet)
         changes_pin(lab, wallet)
+        sends_bad_text(lab, wallet)
         is_refused(lab, wallet, token)
         is_revoked(lab, wallet)
     print("All checks of docs/protocol.md passed.")

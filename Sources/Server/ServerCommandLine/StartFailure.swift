@@ -35,6 +35,10 @@ package struct StartFailure: Error, CustomStringConvertible {
         /// An operator must act before the next start. This status is not in sysexits.h. The systemd unit does not
         /// restart the server after it.
         case operatorMustAct = 79
+        /// The recovery code is denied, but no wallet is linked to it.
+        ///
+        /// The operator should compare the code with the issuer's. This status is not in sysexits.h.
+        case noLinkedWallet = 80
     }
 
     package let kind: Kind

@@ -41,7 +41,8 @@ extension SettingTable {
     package static let storePasswordFile = Setting(
         optional: "store.password-file",
         .path,
-        "File that contains only the database's password. The server rejects a file that other users can read."
+        "File that contains only the database's password, in visible ASCII characters without blanks. The server "
+            + "rejects a file that other users can read."
     )
     package static let storeTLS = Setting(
         "store.tls",

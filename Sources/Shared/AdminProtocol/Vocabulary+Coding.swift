@@ -17,13 +17,15 @@ extension FixedBytes: Codable {
     public func encode(to encoder: any Encoder) throws { try self.description.encode(to: encoder) }
 }
 
-/// Encoded as hexadecimal digits, since codes are bytes that need not be valid UTF-8.
+/// Encoded as hexadecimal digits.
 extension RecoveryCode: Codable {
-    /// Decodes lowercase or uppercase digits, and rejects a length that is not allowed.
+    /// Decodes lowercase or uppercase digits, and rejects bytes that are not a code.
     public init(from decoder: any Decoder) throws {
         guard let bytes = [UInt8](hex: try String(from: decoder)), let code = RecoveryCode(bytes) else {
             let counts = Self.allowedByteCounts
-            throw decoder.invalid("is not \(counts.lowerBound) … \(counts.upperBound) bytes in hexadecimal digits")
+            throw decoder.invalid(
+                "is not \(counts.lowerBound) … \(counts.upperBound) visible ASCII characters in hexadecimal digits"
+            )
         }
         self = code
     }

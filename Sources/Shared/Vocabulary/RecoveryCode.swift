@@ -7,16 +7,27 @@
 public struct RecoveryCode: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {
-    /// The bytes sent by the wallet, whose number is in ``allowedByteCounts``.
+    /// The bytes sent by the wallet: visible ASCII, whose number is in ``allowedByteCounts``.
     package let bytes: [UInt8]
 
     /// The allowed lengths of a code, in bytes.
     package static let allowedByteCounts = 1...128
 
-    /// Returns nil if there are too few or too many bytes.
-    public init?(_ bytes: some Collection<UInt8>) {
-        guard Self.allowedByteCounts.contains(bytes.count) else { return nil }
+    /// Returns nil if there are too few or too many bytes, or if one of them is not visible ASCII.
+    ///
+    /// Two codes that look alike are thus the same code.
+    package init?(_ bytes: some Collection<UInt8>) {
+        guard Self.allowedByteCounts.contains(bytes.count), bytes.allSatisfy(SecretText.isVisible) else { return nil }
         self.bytes = Array(bytes)
+    }
+
+    /// Reads a code as an issuer or an operator delivers it.
+    ///
+    /// Blanks and line ends around it are removed. Letters keep their case.
+    ///
+    /// - Throws: The reason, with the character, if the rest is not 1 to 128 visible ASCII characters.
+    public init(reading text: some Collection<UInt8>) throws(SecretTextProblem) {
+        self.bytes = try SecretText.bytes(text, atMost: Self.allowedByteCounts.upperBound)
     }
 
     /// A constant, so that messages and logs do not contain the code.

@@ -151,9 +151,6 @@ extension InstructBody {
 }
 
 extension Instruction {
-    /// The permitted lengths of a recovery code, in bytes.
-    package static let allowedRecoveryCodeByteCounts = 1...128
-
     fileprivate func write(to root: MessageWriter<Remotepin__V1__InstructBody>) {
         switch self {
         case .checkPIN:
@@ -166,7 +163,7 @@ extension Instruction {
             message.set(\.new_pin_key_id, newKeyID)
         case .linkRecoveryCode(let code):
             root.set(\.instruction_case, REMOTEPIN__V1__INSTRUCT_BODY__INSTRUCTION_LINK_RECOVERY_CODE)
-            root.add(\.link_recovery_code, remotepin__v1__link_recovery_code__init).set(\.recovery_code, code)
+            root.add(\.link_recovery_code, remotepin__v1__link_recovery_code__init).set(\.recovery_code, code.bytes)
         case .showDeletionCode:
             root.set(\.instruction_case, REMOTEPIN__V1__INSTRUCT_BODY__INSTRUCTION_SHOW_DELETION_CODE)
             root.add(\.show_deletion_code, remotepin__v1__show_deletion_code__init)
@@ -188,9 +185,9 @@ extension Instruction {
         case REMOTEPIN__V1__INSTRUCT_BODY__INSTRUCTION_LINK_RECOVERY_CODE:
             let message = try root.part(\.link_recovery_code, .instruction)
             try message.rejectUnknownFields()
-            self = .linkRecoveryCode(
-                try message.bytes(\.recovery_code, .recoveryCode, in: Self.allowedRecoveryCodeByteCounts)
-            )
+            let bytes = try message.bytes(\.recovery_code, .recoveryCode, in: RecoveryCode.allowedByteCounts)
+            guard let code = RecoveryCode(bytes) else { throw .invalid(.recoveryCode) }
+            self = .linkRecoveryCode(code)
         case REMOTEPIN__V1__INSTRUCT_BODY__INSTRUCTION_SHOW_DELETION_CODE:
             try root.part(\.show_deletion_code, .instruction).rejectUnknownFields()
             self = .showDeletionCode

@@ -55,7 +55,6 @@ package struct InstructBody: Hashable, Sendable {
 package enum Instruction: Hashable, Sendable {
     case checkPIN
     case changePIN(newKey: P256PublicKey, newKeyID: PINKeyID)
-    /// Links a recovery code of `1...128` bytes.
-    case linkRecoveryCode([UInt8])
+    case linkRecoveryCode(RecoveryCode)
     case showDeletionCode
 }

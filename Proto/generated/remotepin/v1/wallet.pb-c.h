@@ -831,7 +831,7 @@ struct  Remotepin__V1__LinkRecoveryCode
 {
   ProtobufCMessage base;
   /*
-   * 1 … 128 bytes
+   * 1 … 128 bytes, visible ASCII (0x21 … 0x7E)
    */
   ProtobufCBinaryData recovery_code;
 };

@@ -102,6 +102,14 @@ extension PINInput {
         }
     }
 
+    /// Creates an input from a line of a file, a descriptor or a prompt.
+    ///
+    /// - Throws: The reason, with the character, if the line has only blanks or a character that is not visible ASCII.
+    package init(line: RawSpan) throws(SecretTextProblem) {
+        let range = try SecretText.range(in: line.byteCount) { line.byte(at: $0) }
+        self.init(typed: line.extracting(range))
+    }
+
     /// Returns the same digits as a new entry with a new attempt id.
     package func enteredAgain() -> PINInput {
         switch self {

@@ -22,7 +22,7 @@ struct RecoveryCodeOptions: ParsableArguments {
     )
     var codeFd: Int32?
 
-    @Option(help: ArgumentHelp("Read the code from the first line of a file.", valueName: "file"), completion: .file())
+    @Option(help: ArgumentHelp("Read the code from a file with one line.", valueName: "file"), completion: .file())
     var codeFile: String?
 
     /// Whether no source was given, so that the operator would be prompted.
@@ -35,32 +35,33 @@ struct RecoveryCodeOptions: ParsableArguments {
     }
 
     /// Reads the code, prompting the operator if necessary.
+    ///
+    /// All sources are read in the same way. Otherwise, a line end that belongs to the file would make another code,
+    /// and the command would revoke no wallet.
     func read() throws -> RecoveryCode {
-        let bytes: [UInt8]
+        let input: [UInt8]
         if let code {
-            bytes = Array(code.utf8)
+            input = Array(code.utf8)
         } else if let codeFile {
-            let content = try explaining(.files) { try DurableFile.read(codeFile, atMost: 4096) }
-            bytes = Array(content.prefix { $0 != 0x0A })
+            input = try explaining(.files) { try DurableFile.read(codeFile, atMost: Self.longestInput) }
         } else {
-            bytes = try self.line()
+            input = try self.line()
         }
-        guard let code = RecoveryCode(bytes) else {
-            let allowed = RecoveryCode.allowedByteCounts
-            throw StartFailure(.usage, "a recovery code has \(allowed.lowerBound) … \(allowed.upperBound) bytes")
+        return try mapError(RecoveryCode(reading: input)) { (problem: SecretTextProblem) in
+            StartFailure(.usage, "the recovery code \(problem)")
         }
-        return code
     }
 
+    /// Room for blanks around the longest code.
+    private static let longestInput = 4096
+
     private func line() throws -> [UInt8] {
-        // Read one byte more than the longest code, so that a line that is too long is rejected instead of truncated.
-        let most = RecoveryCode.allowedByteCounts.upperBound + 1
         func copy(_ line: RawSpan) -> [UInt8] {
             (0..<line.byteCount).map { line.byte(at: $0) }
         }
         do throws(InputError) {
-            if let codeFd { return try LineInput.withLine(from: codeFd, atMost: most, copy) }
-            return try Terminal.withHiddenLine(prompt: "Recovery code: ", atMost: most, copy)
+            if let codeFd { return try LineInput.withTextLine(from: codeFd, atMost: Self.longestInput, copy) }
+            return try Terminal.withHiddenLine(prompt: "Recovery code: ", atMost: Self.longestInput, copy)
         } catch {
             switch error {
             case .notATerminal:
@@ -68,7 +69,7 @@ struct RecoveryCodeOptions: ParsableArguments {
                     .usage,
                     "a recovery code is needed and there is no terminal to ask at: use --code-fd 0 or --code-file FILE"
                 )
-            case .tooLong: throw StartFailure(.usage, "a recovery code has at most \(most - 1) bytes")
+            case .tooLong: throw StartFailure(.usage, "the code's line is longer than \(Self.longestInput) bytes")
             case .ended, .interrupted: throw StartFailure(.notDone, "no code was entered; nothing was done")
             case .failed: throw StartFailure(.usage, "the code cannot be read")
             }

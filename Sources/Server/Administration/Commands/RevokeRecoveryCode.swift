@@ -30,13 +30,15 @@ package struct RevokeRecoveryCode: AdminCall {
         package var alreadyDenied: Bool
         /// The number of wallets revoked by this command.
         package var revoked: Int
+        /// The number of wallets linked to the code, revoked now or before.
+        package var linked: Int
         /// All linked wallets, for the audit log only: another server may have linked one since the entry was begun.
-        var linked: Set<WalletID> = []
+        var wallets: Set<WalletID> = []
         /// The servers for which the command waited, or nil for an embedded store.
         package var servers: Acknowledgements?
 
         private enum CodingKeys: CodingKey {
-            case mac, deniedAt, alreadyDenied, revoked, servers
+            case mac, deniedAt, alreadyDenied, revoked, linked, servers
         }
     }
 
@@ -78,12 +80,13 @@ package struct RevokeRecoveryCode: AdminCall {
             deniedAt: outcome.deniedAt,
             alreadyDenied: outcome.wasDenied,
             revoked: outcome.ended,
-            linked: outcome.linked,
+            linked: outcome.linked.count,
+            wallets: outcome.linked,
             servers: servers
         )
     }
 
-    package func auditedWallets(of reply: Reply) -> Set<WalletID> { reply.linked }
+    package func auditedWallets(of reply: Reply) -> Set<WalletID> { reply.wallets }
 
     package func auditResult(of reply: Reply) -> String {
         "\(reply.revoked) revoked" + (reply.alreadyDenied ? ", was on the list" : "")
@@ -95,7 +98,9 @@ package struct RevokeRecoveryCode: AdminCall {
             abstract: "Put a recovery code on the deny list and revoke the wallets that are linked to it.",
             discussion: """
                 A wallet that is linked to the code later is revoked at that moment. The devices may not register \
-                again. The wallets stay revoked even if the code is taken off the list (admin deny-list remove).
+                again. The wallets stay revoked even if the code is taken off the list (admin deny-list remove). \
+                Blanks and line ends around the code are ignored; upper and lower case differ. The exit status is 80 \
+                if no wallet is linked to the code: it is denied all the same, but may be mistyped.
 
                   remote-pin-server admin revoke recovery-code --lab /tmp/lab
                   remote-pin-server admin revoke recovery-code --code-fd 0 --lab /tmp/lab < code.txt
@@ -135,6 +140,16 @@ extension RevokeRecoveryCodeCommand {
             reply.alreadyDenied ? "was on the deny list since \(reply.deniedAt.text)" : "is on the deny list"
         page.line("the recovery code \(since), as \(reply.mac)")
         page.line("\(reply.revoked) \(reply.revoked == 1 ? "wallet is" : "wallets are") revoked by it now")
+        if reply.linked == 0 {
+            page.line(
+                "no wallet is linked to it: compare the code with the issuer's; upper and lower case differ. If it is "
+                    + "wrong, remove it with `admin deny-list remove --mac \(reply.mac)`"
+            )
+        }
         if let servers = reply.servers { page.line(servers.text) }
+    }
+
+    func exitStatus(after reply: RevokeRecoveryCode.Reply) -> StartFailure.Kind? {
+        reply.linked == 0 ? .noLinkedWallet : nil
     }
 }

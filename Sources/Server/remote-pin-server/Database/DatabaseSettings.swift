@@ -7,6 +7,7 @@ internal import PostgreSQLStore
 internal import ServerCommandLine
 internal import ServerSettings
 internal import Statements
+internal import Vocabulary
 internal import WalletStore
 
 /// The PostgreSQL database that the settings name, checked as far as possible without a connection.
@@ -60,7 +61,7 @@ struct DatabaseSettings {
         }
     }
 
-    /// The password from its file, without the line break.
+    /// The password from its file.
     private static func password(_ settings: ServerSettings) throws -> String? {
         guard let file = settings[SettingTable.storePasswordFile] else { return nil }
         let setting = "`store.password-file`"
@@ -73,13 +74,10 @@ struct DatabaseSettings {
                 "\(setting): \(file) has mode 0\(String(mode & 0o777, radix: 8)); others must not read it (chmod 600)"
             )
         }
-        let line = bytes.prefix { $0 != 0x0A && $0 != 0x0D }
-        guard let password = String(validating: line, as: UTF8.self), !password.isEmpty,
-            bytes.dropFirst(line.count).allSatisfy({ $0 == 0x0A || $0 == 0x0D })
-        else {
-            throw StartFailure(.configuration, "\(setting): \(file) must contain one line with the password, in UTF-8")
+        let password = try mapError(SecretText.bytes(bytes, atMost: 1 << 12)) { (problem: SecretTextProblem) in
+            StartFailure(.configuration, "\(setting): the password in \(file) \(problem)")
         }
-        return password
+        return String(decoding: password, as: UTF8.self)
     }
 
     private static func serverName(_ settings: ServerSettings) throws -> String {

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Vocabulary
 
 /// An error from reading a line.
 package enum InputError: Error, Hashable, Sendable {
@@ -35,6 +36,20 @@ package enum LineInput {
         _ body: (RawSpan) -> Result
     ) throws(InputError) -> Result {
         try self.withLineBuffer(from: descriptor, atMost: limit) { $0.withBytes(body) }
+    }
+
+    /// Like ``withLine(from:atMost:_:)``, but skips lines that have only blanks.
+    package static func withTextLine<Result>(
+        from descriptor: Int32,
+        atMost limit: Int,
+        _ body: (RawSpan) -> Result
+    ) throws(InputError) -> Result {
+        while true {
+            let result: Result? = try self.withLineBuffer(from: descriptor, atMost: limit) { line in
+                (0..<line.count).allSatisfy { SecretText.isBlank(line[$0]) } ? nil : line.withBytes(body)
+            }
+            if let result { return result }
+        }
     }
 
     /// Like ``withLine(from:atMost:_:)``, but passes the buffer, which the caller can inspect byte by byte.

@@ -35,8 +35,8 @@ enum ScenarioTable {
         !text.isEmpty && text.utf8.allSatisfy { Self.isOfName($0) }
     }
 
-    static let recoveryCode = Shape.matching("a text of 1 to 128 bytes", "^.{1,128}$") { text in
-        (1...128).contains(text.utf8.count)
+    static let recoveryCode = Shape.matching("1 to 128 visible ASCII characters", "^[!-~]{1,128}$") { text in
+        RecoveryCode(text.utf8) != nil
     }
 
     private static func isOfName(_ byte: UInt8) -> Bool {

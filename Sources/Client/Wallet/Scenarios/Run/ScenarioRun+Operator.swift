@@ -1,3 +1,4 @@
+internal import HostSystem
 internal import Vocabulary
 internal import Wire
 
@@ -65,10 +66,10 @@ extension ScenarioRun {
     }
 
     private func recoveryCode(_ text: String) throws(StepProblem) -> RecoveryCode {
-        guard let code = RecoveryCode(Array(try self.filled(text).utf8)) else {
-            throw .failed("a recovery code must have 1 to 128 bytes")
+        let filled = try self.filled(text)
+        return try mapError(RecoveryCode(reading: filled.utf8)) { (problem: SecretTextProblem) in
+            StepProblem.failed("the recovery code \(problem)")
         }
-        return code
     }
 
     private func rollout(_ rollout: OperatorStep.Rollout) throws(StepProblem) -> Rollout {

@@ -1,4 +1,5 @@
 package import DeviceInterface
+internal import HostSystem
 package import Vocabulary
 
 /// Actions by the phone's owner.
@@ -56,10 +57,10 @@ extension SimulatedDevice: PromptResponder {
     package func recoveryCode() throws(DeviceError) -> RecoveryCode {
         let stated = self.profile.recoveryCode
         let owner = try self.files.owner()
-        guard let code = RecoveryCode((stated ?? "person-\(owner.prefix(16))").utf8) else {
-            throw .storage("the profile's recovery code is too long")
+        let text = stated ?? "person-\(owner.prefix(16))"
+        return try mapError(RecoveryCode(reading: text.utf8)) { (problem: SecretTextProblem) in
+            DeviceError.storage("the profile's recovery code \(problem)")
         }
-        return code
     }
 
     /// Turns this folder into another phone with the same owner, on which the app was restored from a backup.

@@ -38,10 +38,11 @@ package struct HookedIssuer: PIDIssuer {
             let reply = try await self.program.ask(question, for: Reply.self)
             switch reply.result {
             case "obtained":
-                guard let code = reply.recoveryCode.flatMap({ RecoveryCode($0.utf8) }) else {
-                    throw .wrong("`recovery_code` must have 1 to 128 bytes")
+                do throws(SecretTextProblem) {
+                    return try RecoveryCode(reading: (reply.recoveryCode ?? "").utf8)
+                } catch {
+                    throw .wrong("`recovery_code` \(error)")
                 }
-                return code
             case "cancelled", "failed": return nil
             default: throw .wrong("`result` must be one of obtained, cancelled, failed")
             }

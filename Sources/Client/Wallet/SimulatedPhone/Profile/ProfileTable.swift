@@ -68,7 +68,7 @@ enum ProfileTable {
         ProfileField(
             "recovery_code",
             \.recoveryCode,
-            .optional(.text("text", "1 to 128 bytes of text") { (1...128).contains($0.utf8.count) }),
+            .optional(.text("text", "1 to 128 visible ASCII characters") { RecoveryCode($0.utf8) != nil }),
             "The owner's recovery code; with none the phone's owner is a person with a unique code."
         ),
     ]

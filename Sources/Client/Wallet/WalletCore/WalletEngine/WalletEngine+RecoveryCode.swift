@@ -11,7 +11,7 @@ extension WalletEngine {
     /// the same PIN on the same connection then does not cost an attempt, and its share proves that the answer came
     /// from the server.
     func linkRecoveryCode(_ code: RecoveryCode, paidBy entry: PINEntry) async throws -> Answer {
-        let outcome = try await self.instruct(.linkRecoveryCode(code.bytes), paidBy: entry)
+        let outcome = try await self.instruct(.linkRecoveryCode(code), paidBy: entry)
         switch outcome.result {
         case .recoveryCodeLinked: break
         case .wrong, .blocked, .blockedPermanently: return try Self.verdict(outcome.result)

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import HostSystem
 internal import Phone
+internal import Vocabulary
 internal import WalletFlows
 
 /// The source of the PINs for a command: a prompt, a file descriptor, or a file with one PIN per line.
@@ -59,23 +60,34 @@ final class PINSource {
 
     /// Returns nil at the end of the input.
     private func read(_ prompt: String) throws -> PINInput? {
+        let line = try self.line(prompt)
+        do throws(SecretTextProblem) {
+            return try line?.get()
+        } catch .empty {
+            return .malformed(.sixCharacters)
+        } catch {
+            throw WalletCommandFailure.usage("the PIN \(error)")
+        }
+    }
+
+    /// Returns the input of the next line that is not blank, or nil at the end of the input.
+    private func line(_ prompt: String) throws -> Result<PINInput, SecretTextProblem>? {
+        func input(_ line: RawSpan) -> Result<PINInput, SecretTextProblem> {
+            do throws(SecretTextProblem) { return .success(try PINInput(line: line)) } catch { return .failure(error) }
+        }
         do {
             switch self.origin {
             case .prompt:
-                return try Terminal.withHiddenLine(prompt: prompt, atMost: Self.longestLine) { line in
-                    PINInput(typed: line)
-                }
+                return try Terminal.withHiddenLine(prompt: prompt, atMost: Self.longestLine, input)
             case .descriptor(let descriptor):
-                return try LineInput.withLine(from: descriptor, atMost: Self.longestLine) { PINInput(typed: $0) }
+                return try LineInput.withTextLine(from: descriptor, atMost: Self.longestLine, input)
             case .file(let handle):
-                return try LineInput.withLine(from: handle.fileDescriptor, atMost: Self.longestLine) {
-                    PINInput(typed: $0)
-                }
+                return try LineInput.withTextLine(from: handle.fileDescriptor, atMost: Self.longestLine, input)
             }
         } catch {
             switch error {
             case .ended: return nil
-            case .tooLong: return .malformed(.sixCharacters)
+            case .tooLong: return .success(.malformed(.sixCharacters))
             case .notATerminal:
                 throw WalletCommandFailure.usage(
                     "a PIN is needed, but no terminal is available: use --pin-fd N or --pin-file FILE"
