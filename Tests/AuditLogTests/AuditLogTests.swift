@@ -287,6 +287,27 @@ struct AuditLogTests {
         try await log.open().close()
     }
 
+    @Test("a log that was cut under its server ends the process, with both lengths and the newest entry")
+    func cutWhileOpen() async throws {
+        let run = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let log = try LogUnderTest()
+            let whole = try await log.filled()
+            var parts = log.parts
+            parts.onFatal = { reason in
+                FileHandle.standardError.write(Data("fatal: \(reason)".utf8))
+                exit(79)
+            }
+            let opened = try await AuditLog.open(parts)
+            FileHandle.standardError.write(Data("\(whole.count) newest \(opened.newest)\n".utf8))
+            try FileHandle(forUpdating: URL(fileURLWithPath: log.path)).truncate(atOffset: 900)
+            try await opened.append(.wipe, by: .wallet, .begun)
+        }
+        let output = String(decoding: run?.standardErrorContent ?? [], as: UTF8.self)
+        let found = try #require(output.firstMatch(of: /(\d+) newest (\S+)\nfatal: (.*)/), "\(output)")
+        #expect(found.3.contains("has 900 bytes, but \(found.1) were written"), "\(output)")
+        #expect(found.3.contains("has entry \(found.2)"), "\(output)")
+    }
+
     @Test(
         "an open entry can be ended on a full disk, also by the next process",
         .enabled(if: SmallDisk.isPermitted)

@@ -70,6 +70,24 @@ struct AuditProgramTests {
         #expect(refused.output.contains("`remote-pin-server admin audit verify` shows how far"))
     }
 
+    @Test("a log that is cut under the server stops it at the next entry, with the lengths and the way out")
+    func cutWhileServing() async throws {
+        let server = try await self.lab.start()
+        let wallet = try await self.lab.register(pin: "135790")
+        let whole = try DurableFile.read(self.file, atMost: 1 << 20)
+        try FileHandle(forUpdating: URL(fileURLWithPath: self.file)).truncate(atOffset: 200)
+        #expect(try await self.admin("revoke", "wallet", "\(wallet.walletID)").exitCode != 0)
+        #expect(await server.ended() == 79)
+        #expect(server.output.contains("has 200 bytes, but \(whole.count) were written"), "\(server.output)")
+        #expect(try DurableFile.read(self.file, atMost: 1 << 20) == Array(whole.prefix(200)))
+        let refused = try await ServerProcess.run("remote-pin-server", ["serve", self.lab.lab.path])
+        #expect(refused.exitCode == 79, "\(refused.output)")
+        try DurableFile.write(whole, to: self.file)
+        let again = try await self.lab.start()
+        #expect(try await self.admin("revoke", "wallet", "\(wallet.walletID)").exitCode == 0)
+        #expect(await again.terminate() == 0)
+    }
+
     @Test("a log service receives each entry of the audit log, up to the stop; an absent service stops nothing")
     func export() async throws {
         let socket = "\(self.lab.folder)/log"

@@ -273,6 +273,32 @@ def disk_full(bench, dice):
     try:
         for name, content in kept.items():
             (data / name).write_bytes(content)
+@fault("audit log cut, extended, moved or replaced under the server", 4, "ended with status 79, wallet not revoked")
+def audit_changed_in_use(bench, dice):
+    folder = bench.copy("stopped")
+    path = folder / "lab/server/audit.log"
+    server = Server(bench, folder)
+    bench.change_turn = (getattr(bench, "change_turn", -1) + 1) % 4
+    if bench.change_turn == 0:
+        os.truncate(path, dice.randrange(1, path.stat().st_size))
+    elif bench.change_turn == 1:
+        with open(path, "ab") as file:
+            file.write(b"x")
+    else:
+        path.rename(folder / "away")
+        if bench.change_turn == 3:
+            shutil.copy(folder / "away", path)
+    wallet = dice.choice(sorted(bench.known))
+    bench.run("remote-pin-server", "admin", "revoke", "wallet", wallet, "--lab", folder / "lab")
+    status, names_it = server.process.wait(30), "the audit log was changed while it was in use" in server.output
+    database = sqlite3.connect(bench.data(folder, "wallets.db"))
+    ended = database.execute("select count(*) from ended").fetchone()[0]
+    database.close()
+    is_good = status == 79 and names_it and ended == 0
+    text = f"ended with status {status}, " + ("wallet not revoked" if ended == 0 else "WALLET REVOKED WITHOUT ENTRY")
+    return Outcome(text, not is_good, server.output)
+
+
             (data / name).chmod(0o600)
         server = Server(bench, folder)
         ballast = open(data / "ballast", "wb", buffering=0)

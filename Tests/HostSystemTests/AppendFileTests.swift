@@ -12,14 +12,49 @@ struct AppendFileTests {
         let path = try self.folder.write("abc", to: "file")
         let file = try AppendFile(path)
         try file.append(Array("defg".utf8))
-        // Another writer's bytes are not overwritten.
-        try DurableFile.append(Array("!".utf8), to: path)
         try file.append(Array("h".utf8))
-        #expect(try file.byteCount() == 9)
+        #expect(try file.byteCount() == 8)
         #expect(try file.read(at: 2, atMost: 3) == Array("cde".utf8))
-        #expect(try file.read(at: 6, atMost: 100) == Array("g!h".utf8))
-        #expect(try file.read(at: 9, atMost: 5) == [])
-        #expect(try AppendFile(reading: path).read(at: 0, atMost: 9) == Array("abcdefg!h".utf8))
+        #expect(try file.read(at: 6, atMost: 100) == Array("gh".utf8))
+        #expect(try file.read(at: 8, atMost: 5) == [])
+        #expect(try AppendFile(reading: path).read(at: 0, atMost: 9) == Array("abcdefgh".utf8))
+    }
+
+    /// A way in which another program changes the file.
+    enum Change: CaseIterable {
+        case cut, extended, removed, moved, replaced
+    }
+
+    @Test(
+        "nothing is appended to a file that another program cut, extended, removed, moved or replaced",
+        arguments: Change.allCases
+    )
+    func changed(change: Change) throws {
+        let path = try self.folder.write("abc", to: "file")
+        let file = try AppendFile(path)
+        try file.append(Array("defg".utf8))
+        let expected: AppendFile.Change
+        switch change {
+        case .cut:
+            try FileHandle(forUpdating: URL(fileURLWithPath: path)).truncate(atOffset: 2)
+            expected = .length(path, written: 7, found: 2)
+        case .extended:
+            try DurableFile.append(Array("!".utf8), to: path)
+            expected = .length(path, written: 7, found: 8)
+        case .removed:
+            try DurableFile.remove(path)
+            expected = .moved(path, written: 7)
+        case .moved:
+            try FileManager.default.moveItem(atPath: path, toPath: self.folder.file("away"))
+            expected = .moved(path, written: 7)
+        case .replaced:
+            // The same contents, as after an editor or `mv`.
+            try DurableFile.write(Array("abcdefg".utf8), to: path)
+            expected = .moved(path, written: 7)
+        }
+        #expect(throws: AppendFile.AppendError.changed(expected)) { try file.append(Array("h".utf8)) }
+        if change == .replaced { #expect(try DurableFile.read(path, atMost: 10) == Array("abcdefg".utf8)) }
+        if change == .cut { #expect(try DurableFile.read(path, atMost: 10) == Array("ab".utf8)) }
     }
 
     @Test("a missing file is not created, a link is not followed, and a reader cannot append")

@@ -47,5 +47,16 @@ extension AuditLog {
             self.onNewest = onNewest
             self.onFatal = onFatal
         }
+
+        /// Ends the process, because another program changed the file while it was in use.
+        ///
+        /// Threat (G7): the log is cut or replaced under a running server. The entries after the gap would make it look
+        /// like a complete log to a program that copies it.
+        func end(because change: AppendFile.Change, after newest: AuditMark) -> Never {
+            self.onFatal(
+                "the audit log was changed while it was in use: \(change). Put that file back, or a copy that has "
+                    + "entry \(newest)"
+            )
+        }
     }
 }

@@ -8,8 +8,8 @@ package import Vocabulary
 /// Every entry carries the vault's MAC over its contents and its predecessor's MAC. An append returns once the entry is
 /// on disk. Entries that arrive at the same time share one write and one sync.
 ///
-/// Invariant: numbers and MACs continue those in the file. After a failure that leaves the contents of the file
-/// unknown, nothing more is appended, and ``Parts/onFatal`` ends the process.
+/// Invariant: numbers and MACs continue those in the file. If a failure leaves the contents of the file unknown, or if
+/// another program has changed the file, nothing more is appended, and ``Parts/onFatal`` ends the process.
 ///
 /// Invariant: every command that was begun can be completed. On a full disk, no command can begin. Space for the
 /// closing entry of a committed command is reserved, because without it the process would have to exit and could not
@@ -201,6 +201,7 @@ package final class AuditLog: Sendable {
         } catch {
             switch error {
             case .refused(let error), .unknown(let error): throw .file(error)
+            case .changed(let change): self.parts.end(because: change, after: self.newest)
             }
         }
         self.state.withLock { $0.newest = mark }
@@ -362,6 +363,7 @@ extension AuditLog {
                     switch error {
                     case .refused(let error): continuation.resume(returning: .failure(.file(error)))
                     case .unknown(let error): self.parts.onFatal("the audit log cannot be synced: \(error)")
+                    case .changed(let change): self.parts.end(because: change, after: self.newest)
                     }
                 }
             }

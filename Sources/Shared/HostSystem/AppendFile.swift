@@ -1,5 +1,6 @@
 internal import CHostSystem
 internal import Glibc
+internal import Synchronization
 
 /// An open file that can only be appended to.
 ///
@@ -7,6 +8,9 @@ internal import Glibc
 ///
 /// This is a class because the writer keeps it for its entire lifetime. Only one writer may use the file at a time, and
 /// it must hold a ``FileLock``.
+///
+/// Invariant: bytes are appended only behind those that this object has read or written, and only to the file that its
+/// path leads to. A file that was cut, extended, moved or replaced is not written again.
 package final class AppendFile: Sendable {
     /// An error from appending bytes.
     package enum AppendError: Error, Hashable, Sendable {
@@ -15,18 +19,45 @@ package final class AppendFile: Sendable {
         /// The contents on the device are unknown. A later sync might succeed without writing the bytes lost by this
         /// one, so the caller must not write to the file again.
         case unknown(FileError)
+        /// Another program changed the file, and nothing was appended. The caller must not write to it again.
+        case changed(Change)
+    }
+
+    /// A difference between the file and the one that this object has written.
+    package enum Change: Hashable, Sendable, CustomStringConvertible {
+        /// The file was cut, or another program appended to it.
+        case length(String, written: Int, found: Int)
+        /// The path leads to another file or to none, because the file was moved, replaced or removed.
+        case moved(String, written: Int)
+
+        package var description: String {
+            switch self {
+            case .length(let path, let written, let found):
+                "\(path) has \(found) bytes, but \(written) were written: it was cut, or another program wrote to it"
+            case .moved(let path, let written):
+                "\(path) is not the file to which \(written) bytes were written: that file was moved, replaced or "
+                    + "removed"
+            }
+        }
     }
 
     private let file: Descriptor
+    /// The length of the file after the last append.
+    private let length: Mutex<Int>
 
     /// Opens an existing file for reading and appending.
-    package init(_ path: String) throws(FileError) {
-        self.file = try Descriptor(opening: path, flags: O_RDWR | O_APPEND | O_NOFOLLOW)
+    package convenience init(_ path: String) throws(FileError) {
+        try self.init(Descriptor(opening: path, flags: O_RDWR | O_APPEND | O_NOFOLLOW))
     }
 
     /// Opens an existing file for reading only.
-    package init(reading path: String) throws(FileError) {
-        self.file = try Descriptor(opening: path, flags: O_RDONLY)
+    package convenience init(reading path: String) throws(FileError) {
+        try self.init(Descriptor(opening: path, flags: O_RDONLY))
+    }
+
+    private init(_ file: consuming Descriptor) throws(FileError) {
+        self.length = Mutex(try file.byteCount())
+        self.file = file
     }
 
     /// Returns the current length of the file.
@@ -73,12 +104,10 @@ package final class AppendFile: Sendable {
     ///   any. The append is refused if there is not enough space. If the file system does not support reserving space,
     ///   we assume that there is enough.
     package func append(_ bytes: [UInt8], leavingRoomFor room: Int = 0) throws(AppendError) {
-        let length: Int
-        do throws(FileError) {
-            length = try self.byteCount()
-            if room > 0 { try self.setAside(bytes.count + room, behind: length) }
-        } catch {
-            throw .refused(error)
+        let length = self.length.withLock(\.self)
+        try self.requireUnchanged(length)
+        if room > 0 {
+            try mapError(self.setAside(bytes.count + room, behind: length), to: AppendError.refused)
         }
         do throws(FileError) {
             try self.file.write(bytes)
@@ -91,5 +120,26 @@ package final class AppendFile: Sendable {
             throw .refused(error)
         }
         try mapError(SystemCall.retrying(self.file.path) { fdatasync(self.file.number) }, to: AppendError.unknown)
+        self.length.withLock { $0 = length + bytes.count }
+    }
+
+    /// Throws unless the path still leads to this file, and the file has this length.
+    private func requireUnchanged(_ length: Int) throws(AppendError) {
+        let path = self.file.path
+        var (own, named) = (stat(), stat())
+        do throws(FileError) {
+            try SystemCall.retrying(path) { unsafe fstat(self.file.number, &own) }
+            try SystemCall.retrying(path) { unsafe lstat(path, &named) }
+        } catch .notFound {
+            throw .changed(.moved(path, written: length))
+        } catch {
+            throw .refused(error)
+        }
+        guard own.st_dev == named.st_dev, own.st_ino == named.st_ino else {
+            throw .changed(.moved(path, written: length))
+        }
+        guard Int(own.st_size) == length else {
+            throw .changed(.length(path, written: length, found: Int(own.st_size)))
+        }
     }
 }

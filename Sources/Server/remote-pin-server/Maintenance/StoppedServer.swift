@@ -143,6 +143,10 @@ struct StoppedServer {
             store?.announce(StoredAuditMark(newest))
         }
         parts.onWritten = try self.exporting()
+        parts.onFatal = { reason in
+            StandardStreams.writeError("remote-pin-server: \(reason)\n")
+            ProcessEnd.atOnce(status: StartFailure.Kind.operatorMustAct.rawValue)
+        }
         // Another server's command may have opened the epoch.
         (parts.server, parts.opensEpoch) = (name, store?.isShared ?? false)
         parts.generation = { store?.generation }
