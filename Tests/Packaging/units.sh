@@ -173,6 +173,12 @@ must inside test ! -e /var/backups/remote-pin/own.backup
 must inside sh -c 'ls /var/backups/remote-pin/20*.backup' >/dev/null
 must inside systemctl start remote-pin-audit-verify.service
 must test "$(of /var/log/remote-pin/audit.log.verified)" = "remote-pin:remote-pin 600"
+for _ in 1 2; do
+    must inside /usr/share/remote-pin-server/maintenance/copy-backup /srv/copies >"$work/copy.out" 2>&1
+    must inside sh -c 'cmp -n "$(wc -c </srv/copies/audit.log)" /srv/copies/audit.log /var/log/remote-pin/audit.log'
+    must inside sh -c 'ls /srv/copies/20*.backup' >/dev/null
+done
+must test "$(of /srv/copies/audit.log)" = "root:root 600"
 # The container has no network: the fetch fails, and the old list stays.
 printf '{"entries":{}}' >"$root/var/lib/remote-pin/status.json"
 fails inside systemctl start remote-pin-status-list.service 2>/dev/null
