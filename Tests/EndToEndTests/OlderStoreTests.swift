@@ -202,6 +202,36 @@ struct OlderStoreTests {
         #expect(await server.terminate() == 0)
     }
 
+    @Test("a removed log is found although the store no longer names an entry of it, and the way out names the loss")
+    func logAndMark() async throws {
+        var server = try await self.lab.start(Self.log)
+        #expect(server.output.contains(" notice there is no audit log; a new one is begun"), "\(server.output)")
+        let wallet = try await self.lab.register(pin: "135790")
+        #expect(await server.terminate() == 0)
+        let text =
+            "import sqlite3, sys; d = sqlite3.connect(sys.argv[1]); d.execute('delete from audit_mark'); "
+            + "d.commit()"
+        let database = "\(self.data)/wallets.db"
+        #expect(try await ServerProcess.run("/usr/bin/python3", ["-c", text, database]).exitCode == 0)
+        server = try await self.lab.start(Self.log)
+        #expect(await server.terminate() == 0, "the log has the start")
+        #expect(try await ServerProcess.run("/usr/bin/python3", ["-c", text, database]).exitCode == 0)
+        try FileManager.default.removeItem(atPath: self.auditLog)
+        let removed = try await self.refusal()
+        #expect(removed.contains("the store holds wallets") && removed.contains("Put the log back"), "\(removed)")
+        #expect(!DurableFile.exists(self.auditLog))
+
+        #expect(try await self.run("backup", self.file("kept.backup")).exitCode == 0)
+        let begun = try await self.refusal()
+        #expect(begun.contains("the store holds wallets"), "\(begun)")
+        try FileManager.default.moveItem(atPath: self.data, toPath: self.file("away"))
+        #expect(try await self.run("restore", self.file("kept.backup")).exitCode == 64)
+        #expect(try await self.run("restore", self.file("kept.backup"), "--yes").exitCode == 0)
+        server = try await self.lab.start(Self.log)
+        #expect(try await !self.isRevoked(wallet))
+        #expect(await server.terminate() == 0)
+    }
+
     @Test("a start and a stop are on record, with the policy and a digest that changes with the settings")
     func starts() async throws {
         var environment = Self.log

@@ -107,6 +107,17 @@ def database_cut(bench, dice):
     return bench.judge(folder)
 
 
+def edit(bench, folder, *statements):
+    """Changes a stopped server's database as a program with SQLite does."""
+    database = sqlite3.connect(bench.data(folder, "wallets.db"), isolation_level=None)
+    for statement in statements:
+        database.execute(statement)
+    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    database.close()
+    for name in ("wallets.db-wal", "wallets.db-shm"):
+        bench.data(folder, name).unlink(missing_ok=True)
+
+
 def edit_attempts(bench, sql, *more):
     folder = bench.copy("stopped")
     database = sqlite3.connect(bench.data(folder, "wallets.db"))
@@ -252,10 +263,13 @@ def audit_changed(bench, dice):
     return outcome
 
 
-@fault("audit log deleted", 1, REFUSED + "|served with a warning")
+@fault("audit log deleted; also with the store's mark of it", 2, "not started, status 79")
 def audit_deleted(bench, dice):
     folder = bench.copy("stopped")
     (folder / "lab/server/audit.log").unlink()
+    bench.mark_turn = not getattr(bench, "mark_turn", True)
+    if bench.mark_turn:
+        edit(bench, folder, "delete from audit_mark")
     return bench.judge(folder)
 
 
@@ -285,6 +299,46 @@ def audit_changed_in_use(bench, dice):
         with open(path, "ab") as file:
             file.write(b"x")
     else:
+@fault("a revoked wallet's older row put back", 2, "revoked again, logged and on record")
+def revoked_row(bench, dice):
+    folder = bench.copy("stopped")
+    wallet = dice.choice(sorted(bench.known))
+    shutil.copy(bench.data(folder, "wallets.db"), folder / "older.db")
+    server = Server(bench, folder)
+    bench.must("remote-pin-server", "admin", "revoke", "wallet", wallet, "--lab", folder / "lab")
+    server.ends()
+    bench.ended_turn = not getattr(bench, "ended_turn", False)
+    edit(
+        bench, folder, f"attach '{folder / 'older.db'}' as older", f"delete from wallets where id = x'{wallet}'",
+        f"insert into wallets select * from older.wallets where id = x'{wallet}'",
+        # The index of ended wallets may still have it.
+        "delete from ended" if bench.ended_turn else "select 1",
+    )
+    server = Server(bench, folder)
+    status, shown = bench.run("remote-pin-server", "admin", "wallet", "show", wallet, "--json", "--lab", folder / "lab")
+    _, audit = bench.run("remote-pin-server", "admin", "audit", "show", "--wallet", wallet, "--lab", folder / "lab")
+    server.ends()
+    is_revoked = status == 0 and json.loads(shown)["state"] == "revoked"
+    is_told = "a change on record was not in force" in server.output and "on record as done" in audit
+    text = "revoked again" if is_revoked else "SERVED"
+    detail = server.output + shown + audit
+    return Outcome(text + (", logged and on record" if is_told else ""), not (is_revoked and is_told), detail)
+
+
+# --- the disk
+
+
+@fault("disk full under load, a restart on it, then room (as root)", 1, "refused while full, then served", as_root=True)
+def disk_full(bench, dice):
+    folder = bench.copy("stopped")
+    data = folder / "lab/server/data"
+    kept = {path.name: path.read_bytes() for path in data.iterdir()}
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.mount(b"tmpfs", os.fsencode(data), b"tmpfs", 0, b"size=32m,mode=700") != 0:
+        return Outcome("refused while full, then served (not mounted here)")
+    try:
+        for name, content in kept.items():
+            (data / name).write_bytes(content)
         path.rename(folder / "away")
         if bench.change_turn == 3:
             shutil.copy(folder / "away", path)

@@ -4,11 +4,15 @@ package import WalletStore
 
 /// Checks at start that the store contains everything recorded in its audit log.
 ///
-/// Invariant (G7): after any start, every recorded revocation is in effect. If a revocation recorded as done is missing
-/// from the store, the store is an older copy and is not served. A revocation that was begun but not completed is
-/// carried out.
+/// Invariant (G7): after any start, every recorded revocation is in effect:
+/// - If one recorded as done after the store's mark is missing, the store is an older copy and is not served.
+/// - One recorded as done up to the mark was in the store. If it is missing, the database was changed by another
+///   program, and the revocation is repeated.
+/// - A revocation that was begun but not completed is carried out.
 package struct StartCheck {
+    private let mark: UInt64
     private var replay: AuditReplay
+    private var recorded = RecordedChanges()
     /// The highest store generation on record.
     private var generation: UInt64 = 0
     /// The epoch of the newest entry, and the highest generation on record in it.
@@ -17,12 +21,14 @@ package struct StartCheck {
 
     /// - Parameter mark: The store's mark. The store contains every change completed before that entry.
     package init(after mark: AuditMark?) {
+        self.mark = mark?.number ?? 0
         self.replay = AuditReplay(after: mark)
     }
 
     /// Processes the next log entry.
     package mutating func read(_ entry: AuditEntry) {
         self.replay.read(entry)
+        self.recorded.read(entry, isInStore: entry.number <= self.mark)
         let generation = entry.record.generation ?? 0
         self.generation = max(self.generation, generation)
         if entry.record.epoch > self.ofEpoch.epoch { self.ofEpoch = (entry.record.epoch, 0) }
@@ -46,6 +52,16 @@ package struct StartCheck {
         let adopted = try await store.adoptRecords()
         try await audit.append(.recordsAdopted, by: .server, .done(of: nil, result: "\(adopted) records"))
         return adopted
+    }
+
+    /// Throws if the store holds wallets but the log read so far, which may be missing, is not the one it had.
+    ///
+    /// Threat (G7): an attacker removes the log together with the mark. A server enters its start, and the store names
+    /// that entry before the first wallet registers.
+    package func requireLog(of store: any ServedStore) async throws {
+        // The other servers of a shared store have logs of their own.
+        guard self.mark == 0, !self.recordsHadMACs, !store.isShared, try await store.walletCount() > 0 else { return }
+        throw OlderStore.withoutLog
     }
 
     /// Compares the store with the changes recorded as done.
@@ -77,6 +93,17 @@ package struct StartCheck {
         if let isSolutionRevoked, try await store.isSolutionRevoked() != isSolutionRevoked {
             throw OlderStore.solution
         }
+    }
+
+    /// Repeats the changes on record that the store had and has lost, with an entry in the log for each.
+    ///
+    /// Returns these changes.
+    ///
+    /// - Precondition: ``check(_:)`` and ``AuditLog/endUnended(_:)`` have succeeded.
+    package func repeatLost(in store: any ServedStore, _ audit: AuditLog) async throws -> [LostChange] {
+        let lost = try await self.recorded.lost(from: store)
+        for change in lost { try await change.repeat(in: store, audit) }
+        return lost
     }
 
     /// Compares the store's generation with the highest one on record.
@@ -123,28 +150,36 @@ package enum OlderStore: Error, Hashable, Sendable, CustomStringConvertible {
     case solution
     /// The attempt records have no MACs, although they had them before.
     case recordMACs
+    /// The store holds wallets, but it names no entry of an audit log, and no log records that a server served it.
+    case withoutLog
 
     package var description: String {
-        let change =
-            switch self {
-            case .generation(let store, let log): "generation \(log) of the store, which has generation \(store)"
-            case .revocation(let wallet): "the revocation of wallet \(wallet), which the store lacks"
-            case .block(let wallet): "the permanent block of wallet \(wallet), which the store lacks"
-            case .denial(let mac): "a change of recovery code \(mac) on the deny list, which the store lacks"
-            case .solution: "a change of the solution's revocation, which the store lacks"
-            case .recordMACs: "that its attempt records had MACs, which they lack"
-            }
-        return self == .recordMACs
-            ? "the store is an older copy, or was altered: the audit log records \(change)"
-            : "the store is an older copy: the audit log records \(change)"
+        let older = "the store is an older copy: the audit log records"
+        return switch self {
+        case .generation(let store, let log):
+            "\(older) generation \(log) of the store, which has generation \(store)"
+        case .revocation(let wallet): "\(older) the revocation of wallet \(wallet), which the store lacks"
+        case .block(let wallet): "\(older) the permanent block of wallet \(wallet), which the store lacks"
+        case .denial(let mac): "\(older) a change of recovery code \(mac) on the deny list, which the store lacks"
+        case .solution: "\(older) a change of the solution's revocation, which the store lacks"
+        case .recordMACs:
+            "the store is an older copy, or was altered: the audit log records that its attempt records had MACs, "
+                + "which they lack"
+        case .withoutLog:
+            "the store holds wallets, but no start of a server is in its audit log, and the store names no entry: both "
+                + "were removed"
+        }
     }
 
     /// The operator's next step with an embedded store.
     package var wayOut: String {
-        self == .recordMACs
-            ? "Put the right file back, or move the data folder away and restore a backup with `remote-pin-server "
+        switch self {
+        case .recordMACs:
+            "Put the right file back, or move the data folder away and restore a backup with `remote-pin-server "
                 + "restore`"
-            : Self.wayOut
+        case .withoutLog: "Put the log back. \(AuditLogError.withoutTheLog)"
+        default: Self.wayOut
+        }
     }
 
     /// The operator's next step with an older embedded store.

@@ -58,14 +58,14 @@ extension RunningServer {
                     + (store.isShared ? Self.withoutTheSharedLog : AuditLogError.withoutTheLog)
             )
         }
+        if !AuditLog.exists(at: path) {
+            try await Self.comparing(store) { try await check.requireLog(of: store) }
+            log.notice("there is no audit log; a new one is begun", metadata: ["file": "\(path)"])
+        }
         var otherServer: String?
         let audit: AuditLog
         do throws(AuditLogError) {
-            if !AuditLog.exists(at: path) {
-                // Logged as a warning, so that the removal of an earlier log does not go unnoticed.
-                log.warning("there is no audit log; a new one is begun", metadata: ["file": "\(path)"])
-                try await AuditLog.create(parts)
-            }
+            if !AuditLog.exists(at: path) { try await AuditLog.create(parts) }
             audit = try await AuditLog.open(parts) {
                 check.read($0)
                 read($0)
@@ -83,24 +83,53 @@ extension RunningServer {
                         + "\(files.database?.server ?? "not set"); a server keeps its name and its log"
                 )
             }
-            let adopted = try await check.adoptRecords(of: store, in: audit)
-            if adopted > 0 {
-                log.notice("attempt records of an earlier version have MACs now", metadata: ["records": "\(adopted)"])
-            }
-            try await check.check(store)
-            let unended = try await audit.endUnended { try await StartCheck.carryOut($0, on: store) }
-            if unended > 0 { log.warning("commands were cut off by an earlier end", metadata: ["count": "\(unended)"]) }
+            try await Self.comparing(store) { try await Self.compare(store, with: audit, check, log: log) }
         } catch {
             await audit.close()
+            throw error
+        }
+        return audit
+    }
+
+    /// Compares the store with its audit log, and completes and repeats changes that are on record.
+    private static func compare(
+        _ store: any ServedStore,
+        with audit: AuditLog,
+        _ check: StartCheck,
+        log: Logger
+    ) async throws {
+        try await check.requireLog(of: store)
+        let adopted = try await check.adoptRecords(of: store, in: audit)
+        if adopted > 0 {
+            log.notice("attempt records of an earlier version have MACs now", metadata: ["records": "\(adopted)"])
+        }
+        try await check.check(store)
+        let unended = try await audit.endUnended { try await StartCheck.carryOut($0, on: store) }
+        if unended > 0 { log.warning("commands were cut off by an earlier end", metadata: ["count": "\(unended)"]) }
+        for change in try await check.repeatLost(in: store, audit) {
+            let wallets = change.subject.wallets
+            log.error(
+                "another program changed the database: a change on record was not in force and was repeated",
+                metadata: [
+                    "event": "\(change.event.rawValue)", "count": "\(wallets.count)",
+                    "wallets": "\(wallets.prefix(10).map(\.description).joined(separator: ", "))",
+                ]
+            )
+        }
+    }
+
+    /// Converts the failure of a comparison to one that names the next step.
+    private static func comparing(_ store: any ServedStore, _ body: () async throws -> Void) async throws {
+        do {
+            try await body()
+        } catch {
             switch error {
-            case let error as OlderStore:
-                throw await Self.failure(error, of: store)
+            case let error as OlderStore: throw await Self.failure(error, of: store)
             case let error as AuditLogError: throw StartFailure(error)
             case let error as StartFailure: throw error
             default: throw StartFailure(.files, "the store cannot be compared with the audit log: \(error)")
             }
         }
-        return audit
     }
 
     /// The operator's next step without the log of a server that shares its store.

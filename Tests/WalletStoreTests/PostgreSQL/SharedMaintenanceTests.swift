@@ -31,6 +31,24 @@ struct SharedMaintenanceTests {
         try await #expect(other.auditMark() == marks[1])
     }
 
+    @Test("a revoked wallet whose older rows were put back is found and ended again")
+    func rowsPutBack() async throws {
+        let (wallet, other) = (try await TestWallet(in: self.store), try await TestWallet(in: self.store))
+        let tables = ["wallets", "wallet_values"]
+        for table in tables { try self.connection.run("create temp table older_\(table) as select * from \(table)") }
+        let revocation = Revocation(reason: .wallet, mayRegisterAnew: true)
+        let time = Timestamp(milliseconds: 1)
+        try await #expect(self.store.end([wallet.id], as: revocation, at: time).ended == 1)
+        // The list of ended wallets still has it.
+        for table in tables {
+            try self.connection.run("delete from \(table)")
+            try self.connection.run("insert into \(table) overriding system value select * from older_\(table)")
+        }
+        try await #expect(Set(self.store.inUse([wallet.id, other.id])) == [wallet.id, other.id])
+        try await #expect(self.store.end([wallet.id], as: revocation, at: time).ended == 1)
+        try await #expect(self.store.inUse([wallet.id, other.id]) == [other.id])
+    }
+
     @Test("a damaged record is named, never becomes an empty one, and does not keep its wallet from being ended")
     func damagedRecord() async throws {
         let (wallet, other) = (try await TestWallet(in: self.store), try await TestWallet(in: self.store))

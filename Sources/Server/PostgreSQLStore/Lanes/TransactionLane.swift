@@ -240,7 +240,7 @@ extension StoreTransaction {
         try self.keepAll(values)
         self.ended.append(values.id)
         try self.run(
-            "insert into ended (place, id, at) values ($1, $2, $3)",
+            "insert into ended (place, id, at) values ($1, $2, $3) on conflict do nothing",
             [.number(values.row.key.number), .bytes(values.id.bytes), .number(now.milliseconds)]
         )
         if !revocation.mayRegisterAnew {

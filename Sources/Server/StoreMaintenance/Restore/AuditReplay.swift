@@ -45,7 +45,8 @@ struct AuditReplay {
     /// Processes the next log entry.
     mutating func read(_ entry: AuditEntry) {
         let record = entry.record
-        self.times[entry.number] = record.at
+        // A log consists mostly of other entries, of which nothing is kept.
+        if Self.isChange(record.event) { self.times[entry.number] = record.at }
         switch record.phase {
         case .begun:
             if record.event == .restore { self.restores[entry.number] = record.detail ?? "" }
@@ -101,19 +102,31 @@ struct AuditReplay {
         self.steps.filter { self.done.contains($0.key) }.sorted { $0.key < $1.key }.map(\.value)
     }
 
+    private static func isChange(_ event: AuditEvent) -> Bool {
+        switch event {
+        case .deletionCode, .wipe, .revokeWallets, .deniedLink, .revokeRecoveryCode, .revokeSolution, .removeDenied,
+            .restoreSolution, .blockedPermanently:
+            true
+        default: false
+        }
+    }
+
     /// Returns the number of restores whose details contain a backup name.
     func restores(of backup: String) -> Int { self.restores.values.count { $0.contains(backup) } }
 
     /// Returns the step that repeats a revocation, or nil for any other command.
-    static func ending(_ record: AuditRecord) -> Step? {
-        let (wallets, at) = (record.subject.wallets, record.at)
-        switch record.event {
+    static func ending(_ record: AuditRecord) -> Step? { self.ending(record.event, record.subject, at: record.at) }
+
+    /// Returns the step that repeats a revocation, or nil for any other event.
+    static func ending(_ event: AuditEvent, _ subject: AuditSubject, at: Timestamp) -> Step? {
+        let wallets = subject.wallets
+        switch event {
         case .deletionCode, .wipe: return .end(wallets, .byUser, at: at)
         case .revokeWallets: return .end(wallets, Revocation(reason: .wallet, mayRegisterAnew: true), at: at)
         case .deniedLink:
             return .end(wallets, Revocation(reason: .recoveryCode, mayRegisterAnew: false), at: at)
         case .revokeRecoveryCode:
-            return record.subject.recoveryCode.map { .deny($0, linked: wallets, at: at) }
+            return subject.recoveryCode.map { .deny($0, linked: wallets, at: at) }
         case .revokeSolution: return .setSolutionRevoked(true)
         default: return nil
         }

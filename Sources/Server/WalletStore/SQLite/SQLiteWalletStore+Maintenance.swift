@@ -32,7 +32,7 @@ extension SQLiteWalletStore: MaintenanceStore {
     package func inUse(_ wallets: [WalletID]) async throws(StoreError) -> [WalletID] {
         var found: [WalletID] = []
         for some in wallets.pieces(of: Self.endedAtOnce) {
-            found += try await self.queue.perform { connection in try some.filter { try connection.isInUse($0) } }
+            found += try await self.queue.perform { try $0.inUse(some) }
         }
         return found
     }

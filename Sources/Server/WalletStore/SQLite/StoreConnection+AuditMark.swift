@@ -29,17 +29,20 @@ extension StoreConnection {
         return StoredAuditMark(number: number, mac: mac)
     }
 
-    /// Returns whether a wallet exists and has not ended.
+    /// Returns the given wallets that exist and have not ended.
     ///
     /// A wallet with a damaged row cannot be served and is treated as ended.
-    func isInUse(_ wallet: WalletID) throws -> Bool {
-        try self.db.makeStatement(sql: "SELECT state FROM wallets WHERE id = ?")
-            .first([wallet.blob]) { try? $0.walletState(0) }.flatMap(\.self).map { $0.revocation == nil } ?? false
+    func inUse(_ wallets: [WalletID]) throws -> [WalletID] {
+        let statement = try self.db.makeStatement(sql: "SELECT state FROM wallets WHERE id = ?")
+        return try wallets.filter { wallet in
+            let state = try statement.first([wallet.blob]) { try? $0.walletState(0) }.flatMap(\.self)
+            return state.map { $0.revocation == nil } ?? false
+        }
     }
 
     /// Returns whether a wallet is in use and not permanently blocked.
     func isUnblocked(_ wallet: WalletID) throws -> Bool {
-        guard try self.isInUse(wallet), let found = try? self.attempted(wallet) else { return false }
+        guard try !self.inUse([wallet]).isEmpty, let found = try? self.attempted(wallet) else { return false }
         return !found.attempts.record.isBlockedPermanently
     }
 }

@@ -147,6 +147,8 @@ struct BackupCommand: AsyncParsableCommand {
         since: AuditMark?
     ) async throws -> FinishedBackup {
         let named = self.damaged ? nil : try await store.auditMark().map { AuditMark($0) }
+        // A store that has served wallets names an entry, unless another program removed it.
+        let unnamed = try await store.walletCount() > 0 ? StoppedServer.noEntry : nil
         let maker = BackupMaker(
             store: store,
             vault: server.vault,
@@ -154,7 +156,7 @@ struct BackupCommand: AsyncParsableCommand {
             stateOf: earlier?.end,
             isDamaged: self.damaged
         ) {
-            since ?? named ?? audit.newest
+            since ?? named ?? unnamed ?? audit.newest
         }
         var begun: UInt64?
         do {

@@ -101,14 +101,15 @@ struct StoppedServer {
         return EarlierEpoch(latest: later, beginning: beginning, end: end)
     }
 
-    /// The entry after which an epoch began.
+    /// An entry that no log contains.
     ///
-    /// If the log does not reach back that far, returns an entry that no log contains. A restore then reports that
-    /// revocations may be missing.
+    /// A restore of a backup that names it reports that revocations may be missing, and repeats all that are on record.
+    static let noEntry = AuditMark(number: 1, mac: "0-" + String(repeating: "0", count: 64))
+
+    /// The entry after which an epoch began, or ``noEntry`` if the log does not reach back that far.
     func beginning(of epoch: Int) async throws -> AuditMark {
-        let none = AuditMark(number: 1, mac: "0-" + String(repeating: "0", count: 64))
-        guard AuditLog.exists(at: self.auditPath) else { return none }
-        return try await self.verifiedAudit(beginningOf: epoch).beginning ?? none
+        guard AuditLog.exists(at: self.auditPath) else { return Self.noEntry }
+        return try await self.verifiedAudit(beginningOf: epoch).beginning ?? Self.noEntry
     }
 
     private func verifiedAudit(beginningOf epoch: Int) async throws -> AuditVerification {
@@ -142,11 +143,11 @@ struct StoppedServer {
             StandardStreams.writeError("audit log newest=\(newest)\n")
             store?.announce(StoredAuditMark(newest))
         }
-        parts.onWritten = try self.exporting()
         parts.onFatal = { reason in
             StandardStreams.writeError("remote-pin-server: \(reason)\n")
             ProcessEnd.atOnce(status: StartFailure.Kind.operatorMustAct.rawValue)
         }
+        parts.onWritten = try self.exporting()
         // Another server's command may have opened the epoch.
         (parts.server, parts.opensEpoch) = (name, store?.isShared ?? false)
         parts.generation = { store?.generation }

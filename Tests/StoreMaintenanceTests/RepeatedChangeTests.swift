@@ -1,0 +1,200 @@
+import Administration
+import PINPolicy
+import PreparedSQL
+import ServerTestSupport
+import StoreMaintenance
+import Testing
+import TestSupport
+import Vault
+import Vocabulary
+import Wire
+
+@testable import AuditLog
+@testable import WalletStore
+
+@Suite("Changes on record that another program undid in the database")
+struct RepeatedChangeTests {
+    private static let code = Array("denied".utf8)
+    private static let tables = ["wallets", "attempts", "denied_recovery_codes", "solution"]
+
+    private static func run(_ statements: [String], in server: InProcessServer) async throws {
+        try await server.store.queue.perform { connection in
+            for sql in statements { try PreparedStatement(sql, on: connection.db).run() }
+        }
+    }
+
+    /// Keeps the rows as they are now.
+    private static func keepRows(of server: InProcessServer) async throws {
+        try await Self.run(tables.map { "CREATE TEMP TABLE older_\($0) AS SELECT * FROM \($0)" }, in: server)
+    }
+
+    /// Puts the kept rows back.
+    ///
+    /// The rows of ended wallets stay in the index of these, unless `deletesEnds` is set.
+    private static func putRowsBack(of server: InProcessServer, deletesEnds: Bool) async throws {
+        var statements = Self.tables.flatMap {
+            ["DELETE FROM \($0)", "INSERT INTO \($0) SELECT * FROM older_\($0)"]
+        }
+        if deletesEnds { statements.append("DELETE FROM ended") }
+        try await Self.run(statements, in: server)
+    }
+
+    /// Stops the server and does the part of a start that repeats changes; returns these.
+    ///
+    /// - Parameter mark: The entry that the store names.
+    private static func start(
+        _ server: InProcessServer,
+        after mark: AuditMark,
+        _ body: (SQLiteWalletStore) async throws -> Void = { _ in }
+    ) async throws -> [LostChange] {
+        await server.stop()
+        return try await server.opened("data") { store in
+            var check = StartCheck(after: mark)
+            let parts = AuditLog.Parts(path: server.auditPath, vault: server.vault, clock: server.clock)
+            let audit = try await AuditLog.open(parts) { check.read($0) }
+            try await check.check(store)
+            try await audit.endUnended { try await StartCheck.carryOut($0, on: store) }
+            let lost = try await check.repeatLost(in: store, audit)
+            await audit.close()
+            try await body(store)
+            return lost
+        }
+    }
+
+    @Test(
+        "each is carried out again at the start, with entries; the next start finds nothing to do",
+        arguments: StartCheckTests.Change.allCases.filter { $0 != .allowance },
+        [false, true]
+    )
+    func repeated(change: StartCheckTests.Change, deletesEnds: Bool) async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            let id = wallet.walletID
+            let code = try RecoveryCode(Self.code).orThrow()
+            let mac = try RecoveryCodeMAC(try await server.vault.mac(code.bytes, for: .recoveryCodeIndex)).orThrow()
+            try await Self.keepRows(of: server)
+            let event: AuditEvent
+            switch change {
+            case .revocation, .allowance:
+                try await server.give(RevokeWallets([id]))
+                event = .revokeWallets
+            case .deletionCode:
+                let portal = try await server.endpoint.connect()
+                _ = await portal.answer(.revokeWithCode(try wallet.deletionCode.orThrow().characters))
+                event = .deletionCode
+            case .block:
+                for _ in 0..<4 {
+                    for _ in 0..<4 { _ = try await wallet.openSession().check("000000") }
+                    server.clock.advance(by: .seconds(86_400))
+                }
+                event = .blockedPermanently
+            case .denial:
+                try await server.give(RevokeRecoveryCode(code))
+                event = .revokeRecoveryCode
+            case .solution:
+                try await server.give(RevokeSolution())
+                event = .revokeSolution
+            }
+            let at = try await server.record().last { $0.event == event && $0.phase != .begun }?.at
+            try await Self.putRowsBack(of: server, deletesEnds: deletesEnds)
+            server.clock.advance(by: .seconds(60))
+            let mark = server.audit.newest
+            let count = try await server.record().count
+            let lost = try await Self.start(server, after: mark) { store in
+                let report = try await store.report(of: id).orThrow()
+                switch change {
+                case .revocation, .allowance, .deletionCode:
+                    #expect(report.revocation != nil && report.revokedAt == at)
+                    let values = try await store.sealedValues(after: nil, limit: 9)
+                    #expect(values.map { $0.values.shares == nil } == [true])
+                case .block: #expect(report.attempts?.isBlockedPermanently == true)
+                case .denial: #expect(try await store.denied(mac) == at)
+                case .solution: #expect(report.isSolutionRevoked)
+                }
+            }
+            #expect(lost.map(\.event) == [event] && lost.first?.at == at, "\(lost)")
+            let entries = try await server.record().dropFirst(count)
+            #expect(entries.map(\.event) == Array(repeating: event, count: event == .blockedPermanently ? 1 : 2))
+            #expect(entries.allSatisfy { $0.actor == .server && $0.detail?.contains("on record as done") == true })
+            #expect(entries.last?.phase.name == "done")
+            #expect(try await Self.start(server, after: mark) == [])
+        }
+    }
+
+    @Test("a wallet that a denial ended is ended again even if the code was removed from the deny list since")
+    func linked() async throws {
+        try await InProcessServer.run { server in
+            let code = try RecoveryCode(Self.code).orThrow()
+            let wallet = try await server.wallet()
+            _ = try await wallet.openSession().answer(.linkRecoveryCode(code.bytes), pin: "135790")
+            try await Self.keepRows(of: server)
+            try await server.give(RevokeRecoveryCode(code))
+            try await server.give(RemoveDenied(.code(code)))
+            try await Self.putRowsBack(of: server, deletesEnds: true)
+            let lost = try await Self.start(server, after: server.audit.newest) { store in
+                let report = try await store.report(of: wallet.walletID)
+                #expect(report?.revocation == Revocation(reason: .recoveryCode, mayRegisterAnew: false))
+            }
+            #expect(lost.map(\.event) == [.deniedLink])
+        }
+    }
+
+    /// The outcome of a reversal that is on record as begun.
+    enum Outcome: CaseIterable {
+        case done, failed, unclear
+    }
+
+    @Test("a denial is repeated only if its reversal failed; it stays reversed if the outcome is unclear")
+    func reversed() async throws {
+        for outcome in Outcome.allCases {
+            try await InProcessServer.run { server in
+                let code = try RecoveryCode(Self.code).orThrow()
+                let mac = try RecoveryCodeMAC(try await server.vault.mac(code.bytes, for: .recoveryCodeIndex)).orThrow()
+                let audit = server.audit
+                try await server.give(RevokeRecoveryCode(code))
+                _ = try await server.store.removeDenied(mac)
+                for (event, subject) in [
+                    (AuditEvent.removeDenied, AuditSubject(recoveryCode: mac)), (.restoreSolution, AuditSubject()),
+                ] {
+                    let begun = try await audit.append(event, by: .server, on: subject, .begun).number
+                    switch outcome {
+                    case .done: try await audit.append(event, by: .server, on: subject, .done(of: begun, result: ""))
+                    case .failed: try await audit.append(event, by: .server, .failed(of: begun, reason: ""))
+                    case .unclear: try await audit.append(event, by: .server, .unclear(of: begun, reason: ""))
+                    }
+                }
+                let lost = try await Self.start(server, after: audit.newest)
+                #expect(lost.map(\.event) == (outcome == .failed ? [.revokeRecoveryCode] : []), "\(outcome)")
+            }
+        }
+    }
+
+    @Test("an end that was begun, and whose outcome is unclear, is not carried out because of the entry alone")
+    func unclear() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            let subject = AuditSubject(wallets: [wallet.walletID])
+            for phase in [AuditPhase.failed(of: nil, reason: ""), .unclear(of: 1, reason: "")] {
+                try await server.audit.append(.revokeWallets, by: .server, on: subject, phase)
+            }
+            let begun = try await server.audit.append(.revokeWallets, by: .server, on: subject, .begun).number
+            let unclear = AuditPhase.unclear(of: begun, reason: "")
+            try await server.audit.append(.revokeWallets, by: .server, on: subject, unclear)
+            #expect(try await Self.start(server, after: server.audit.newest) == [])
+        }
+    }
+
+    @Test("a store that holds wallets needs a log with a start, unless it names an entry of one")
+    func withoutLog() async throws {
+        try await InProcessServer.run { server in
+            try await StartCheck(after: nil).requireLog(of: server.store)
+            _ = try await server.wallet()
+            try await StartCheck(after: server.audit.newest).requireLog(of: server.store)
+            var check = StartCheck(after: nil)
+            await #expect(throws: OlderStore.withoutLog) { try await check.requireLog(of: server.store) }
+            try await server.audit.append(.started, by: .server, .done(of: nil, result: ""))
+            _ = try await AuditReader(server.auditPath, vault: server.vault).verify { check.read($0) }
+            try await check.requireLog(of: server.store)
+        }
+    }
+}
