@@ -52,6 +52,38 @@ struct ReloadTests {
         try await ServerProcess.run("remote-pin-server", ["admin"] + arguments + ["--socket", self.socket])
     }
 
+    @Test("a server is not ready while a local socket is missing; SIGHUP makes it again; another server cannot take it")
+    func sockets() async throws {
+        let server = try await self.lab.start([
+            "REMOTE_PIN_LOG_FILE": "none", "REMOTE_PIN_OBSERVATION_LISTEN": "127.0.0.1:0",
+            "REMOTE_PIN_PORTAL_SOCKET": "\(self.lab.folder)/portal.sock",
+        ])
+        let observed = try ObservedServer(server)
+        @Sendable func isReady() async throws -> Bool { try await observed.get("/readyz").hasPrefix("HTTP/1.1 200") }
+        #expect(try await isReady())
+        for path in [self.socket, "\(self.lab.folder)/portal.sock"] {
+            try DurableFile.remove(path)
+            #expect(try await observed.get("/readyz").contains("socket is missing"))
+            #expect(try await observed.value("remote_pin_ready") == 0)
+            server.send(SIGHUP)
+            #expect(await eventually { (try? await isReady()) == true })
+            #expect(DurableFile.exists(path))
+        }
+        #expect(try await self.admin("status").exitCode == 0)
+
+        let other = try await LabUnderTest()
+        let second = try await ServerProcess.run(
+            "remote-pin-server",
+            ["serve", other.lab.path, "--admin.socket", self.socket]
+        )
+        #expect(second.exitCode == 69, "\(second.output)")
+        let reason = "`admin.socket`: another process (\(server.processID)) listens on \(self.socket): stop it"
+        #expect(second.output.contains(reason), "\(second.output)")
+        #expect(try await self.admin("status").exitCode == 0)
+        #expect(await server.terminate() == 0)
+        #expect(!DurableFile.exists(self.socket))
+    }
+
     @Test("live settings change at once, others are named; an invalid configuration changes nothing")
     func settings() async throws {
         let server = try await self.start()

@@ -35,6 +35,21 @@ struct HealthTests {
         #expect(!stopped.isReady, "stopped before it was ready")
     }
 
+    @Test("a ready server is not ready while a local socket is missing, and a stopping one stays so")
+    func sockets() {
+        let readiness = Readiness()
+        let isInPlace = Atomic<Bool>(false)
+        readiness.require { isInPlace.load(ordering: .relaxed) }
+        #expect(readiness.state == .starting)
+        readiness.begin()
+        #expect(readiness.state == .unreachable && !readiness.isReady)
+        isInPlace.store(true, ordering: .relaxed)
+        #expect(readiness.isReady)
+        readiness.drop()
+        isInPlace.store(false, ordering: .relaxed)
+        #expect(readiness.state == .stopping)
+    }
+
     @Test("only failed and silent parts are reported")
     func failures() async {
         let liveness = Liveness(patience: patience, freshness: .zero)

@@ -52,6 +52,26 @@ struct ConnectionLimiterTests {
         #expect(limiter.admit(sources[0]) == .connections)
     }
 
+    @Test("each user of this machine has their own places, and other users together leave one for root")
+    func users() {
+        var limits = TransportLimits.admin
+        #expect((limits.connections, limits.connectionsPerSource, limits.keptForRoot) == (64, 16, 1))
+        limits.connections = 6
+        limits.connectionsPerSource = 3
+        var limiter = ConnectionLimiter(limits: limits)
+        let (one, two, root) = (PeerSource(user: 1000), PeerSource(user: 1001), PeerSource(user: 0))
+        #expect(one.description == "uid 1000" && one.address == nil)
+        for _ in 0..<3 { #expect(limiter.admit(one) == nil) }
+        #expect(limiter.admit(one) == .connectionsPerSource)
+        for _ in 0..<2 { #expect(limiter.admit(two) == nil) }
+        #expect(limiter.admit(two) == .connections)
+        #expect(limiter.admit(root) == nil)
+        #expect(limiter.admit(root) == .connections)
+        limiter.release(one)
+        #expect(limiter.admit(two) == .connections)
+        #expect(limiter.admit(root) == nil)
+    }
+
     @Test("a lowered limit closes no connection of a source, and refuses new ones until the source is below it")
     func lowered() throws {
         var limits = TransportLimits()

@@ -1,7 +1,9 @@
 import Foundation
+import Glibc
 import TestSupport
 import Testing
-import Transport
+
+@testable import Transport
 
 /// Calls of one byte for the id and another one for the content.
 extension LocalConnection {
@@ -90,11 +92,115 @@ struct LocalListenerTests {
     @Test("a file that is not a socket is left alone, and a long path is rejected")
     func paths() async throws {
         let file = try self.folder.write("precious", to: "file")
-        await #expect(throws: ListenError.addressInUse(file)) { try await self.listener(file) }
+        await #expect(throws: ListenError.notASocket(file)) { try await self.listener(file) }
         #expect(try String(contentsOfFile: file, encoding: .utf8) == "precious")
         let long = "\(self.folder.path)/\(String(repeating: "x", count: 107))"
         await #expect(throws: ListenError.pathTooLong(long)) { try await self.listener(long) }
         let missing = "\(self.folder.path)/none/socket"
-        await #expect(throws: ListenError.other("\(missing): errno 2")) { try await self.listener(missing) }
+        await #expect(throws: ListenError.other("\(missing).lock: no such file or folder")) {
+            try await self.listener(missing)
+        }
+        #expect(ListenError(errno: EROFS, address: "/x") == .other("/x: Read-only file system"))
+        #expect(ListenError(errno: EACCES, address: "/x") == .notAllowed("/x"))
+    }
+
+    @Test("a socket that a process listens on is refused with its id, and goes on answering")
+    func served() async throws {
+        let first = try await self.listener()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await first.serveEchoes() }
+            defer { first.stop() }
+            await #expect(throws: ListenError.served(self.path, by: getpid())) { try await self.listener() }
+            // A listener that does not use the lock, such as another program.
+            try FileManager.default.removeItem(atPath: self.path + ".lock")
+            await #expect(throws: ListenError.served(self.path, by: getpid())) { try await self.listener() }
+            _ = try await LocalConnection.connect(path: self.path).call(1)
+        }
+    }
+
+    @Test("of listeners that start together with one path, only one gets it")
+    func together() async throws {
+        let path = self.path
+        for _ in 0..<20 {
+            let listeners = await withTaskGroup(of: LocalListener?.self) { group in
+                for _ in 0..<8 { group.addTask { try? await LocalListener.bind(path: path, limits: .admin) } }
+                return await group.reduce(into: []) { $0.append($1) }.compactMap(\.self)
+            }
+            #expect(listeners.count == 1)
+            for listener in listeners {
+                #expect(listener.isInPlace)
+                listener.stop()
+                await listener.serveEchoes()
+            }
+        }
+    }
+
+    /// A bound socket of another program, which accepts no connection.
+    private func foreignSocket(_ type: __socket_type, backlog: CInt?) throws -> CInt {
+        let descriptor = socket(AF_UNIX, CInt(type.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: self.path.utf8) }
+        let bound = unsafe withUnsafeBytes(of: &address) { bytes in
+            unsafe bytes.withMemoryRebound(to: sockaddr.self) { unsafe bind(descriptor, $0.baseAddress, 110) }
+        }
+        try #require(bound == 0)
+        if let backlog { try #require(listen(descriptor, backlog) == 0) }
+        return descriptor
+    }
+
+    @Test("a process that is stopped, has a full backlog or takes datagrams keeps its socket; one that ended does not")
+    func frozen() async throws {
+        let listening = try self.foreignSocket(SOCK_STREAM, backlog: 0)
+        // The first attempt takes the only place in the backlog.
+        for process in [getpid(), nil] {
+            await #expect(throws: ListenError.served(self.path, by: process)) { try await self.listener() }
+        }
+        close(listening)
+        let abandoned = try await self.listener()
+        abandoned.stop()
+        await abandoned.serveEchoes()
+        let datagrams = try self.foreignSocket(SOCK_DGRAM, backlog: nil)
+        await #expect(throws: ListenError.served(self.path, by: nil)) { try await self.listener() }
+        close(datagrams)
+    }
+
+    @Test("a stop leaves a file that another process put in the place of the socket")
+    func foreignFile() async throws {
+        let listener = try await self.listener()
+        try FileManager.default.removeItem(atPath: self.path)
+        _ = try self.folder.write("precious", to: "socket")
+        #expect(!listener.isInPlace)
+        await #expect(throws: ListenError.notASocket(self.path)) { try await listener.renew() }
+        listener.stop()
+        await listener.serveEchoes()
+        #expect(try String(contentsOfFile: self.path, encoding: .utf8) == "precious")
+    }
+
+    @Test(
+        "a removed socket is made again, open connections continue, and the stop removes it",
+        arguments: [false, true]
+    )
+    func renewed(withLock: Bool) async throws {
+        let listener = try await self.listener()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await listener.serveEchoes() }
+            let connection = try await LocalConnection.connect(path: self.path)
+            _ = try await connection.call(1)
+            #expect(listener.isInPlace)
+            try FileManager.default.removeItem(atPath: self.path)
+            if withLock { try FileManager.default.removeItem(atPath: self.path + ".lock") }
+            #expect(!listener.isInPlace)
+            await #expect(throws: (any Error).self) { try await LocalConnection.connect(path: self.path) }
+            for _ in 0..<2 {
+                try await listener.renew()
+                #expect(listener.isInPlace)
+            }
+            _ = try await LocalConnection.connect(path: self.path).call(2)
+            _ = try await connection.call(3)
+            await #expect(throws: ListenError.served(self.path, by: getpid())) { try await self.listener() }
+            listener.stop()
+        }
+        #expect(!FileManager.default.fileExists(atPath: self.path))
     }
 }

@@ -3,14 +3,18 @@ internal import ServiceLifecycle
 package import Transport
 
 extension AdminService {
-    /// The reply to a connection that exceeds the socket's limit.
-    package static let busyAnswer: [UInt8] = {
-        let most = TransportLimits.admin.connections
+    /// Returns the reply to a connection that exceeds a limit of the socket.
+    package static func busyAnswer(_ reason: RefusedConnections.Reason) -> [UInt8] {
+        let limits = TransportLimits.admin
+        let open =
+            reason == .connectionsPerSource
+            ? "\(limits.connectionsPerSource) other connections of this user to the socket are open"
+            : "\(limits.connections) connections to the socket are open or kept for root"
         let text =
-            "\(most) other connections to the socket are open, which is the limit; nothing was done. Repeat the "
-            + "command when one has ended: a connection without commands is closed after a minute."
+            "\(open), which is the limit; nothing was done. Repeat the command when one has ended: a connection "
+            + "without commands is closed after a minute."
         return AdminCoding.encode(AdminReply<NoArguments>(id: 0, failure: AdminFailure(.unavailable, text)))
-    }()
+    }
 
     /// Answers the commands received on a socket until graceful shutdown or cancellation.
     package func serve(_ listener: LocalListener) async {

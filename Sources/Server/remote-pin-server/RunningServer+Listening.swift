@@ -91,7 +91,10 @@ extension RunningServer {
     private static func localObserver(_ setting: String, log: Logger) -> ListenerObserver {
         var observer = ListenerObserver()
         observer.refusal = { refused in
-            log.warning("too many connections", metadata: ["socket": "\(setting)", "refused": "\(refused.count)"])
+            log.warning(
+                "too many connections",
+                metadata: ["socket": "\(setting)", "source": "\(refused.source)", "refused": "\(refused.count)"]
+            )
         }
         observer.acceptFailure = { Self.tellAcceptFailure($0, on: setting, log) }
         return observer
@@ -113,7 +116,7 @@ extension RunningServer {
                 group: group,
                 limits: .admin,
                 observer: observer,
-                busyAnswer: AdminService.busyAnswer
+                busyAnswer: { AdminService.busyAnswer($0) }
             )
         } catch {
             throw StartFailure(.unavailable, "`admin.socket`: " + Self.text(of: error))
@@ -155,6 +158,46 @@ extension RunningServer {
         } catch {
             throw StartFailure(.unavailable, "`portal.socket`: " + Self.text(of: error))
         }
+    }
+
+    /// Makes the local sockets again whose files were removed, and returns one part for each of these.
+    static func renew(
+        _ admin: LocalListener,
+        _ portal: LocalListener?,
+        _ settings: ServerSettings,
+        log: Logger
+    ) async -> [ReloadedPart] {
+        let group = settings[SettingTable.adminGroup]
+        var parts = [await Self.renew(admin, at: settings[SettingTable.adminSocket], group, "admin.socket", log: log)]
+        if let portal, let path = settings[SettingTable.portalSocket] {
+            let group = settings[SettingTable.portalGroup]
+            parts.append(await Self.renew(portal, at: path, group, "portal.socket", log: log))
+        }
+        return parts.compactMap(\.self)
+    }
+
+    private static func renew(
+        _ listener: LocalListener,
+        at path: String,
+        _ group: String?,
+        _ setting: String,
+        log: Logger
+    ) async -> ReloadedPart? {
+        guard !listener.isInPlace else { return nil }
+        let problem: String
+        do {
+            // Programs that clean a runtime folder remove the folder, too.
+            try Self.makeFolder(of: path, for: try Self.group(group, setting: setting), setting: setting)
+            try await listener.renew()
+            log.notice("the socket's file was missing and was made again", metadata: ["socket": "\(path)"])
+            return ReloadedPart(setting)
+        } catch let error as ListenError {
+            problem = Self.text(of: error)
+        } catch {
+            problem = "\(error)"
+        }
+        log.error("the socket's file is missing", metadata: ["setting": "\(setting)", "reason": "\(problem)"])
+        return ReloadedPart(setting, problem: problem)
     }
 
     private static func group(_ name: String?, setting: String) throws -> UInt32? {
@@ -206,6 +249,9 @@ extension RunningServer {
     private static func text(of error: ListenError) -> String {
         switch error {
         case .addressInUse(let address): "another process listens on \(address)"
+        case .served(let path, let process):
+            "another process\(process.map { " (\($0))" } ?? "") listens on \(path): stop it, or name another path"
+        case .notASocket(let path): "\(path) is not a socket: move it away, or name another path"
         case .notAllowed(let address): "this user may not listen on \(address)"
         case .pathTooLong(let path): "\(path) is too long for a socket"
         case .other(let text): text

@@ -176,6 +176,7 @@ enum RunningServer {
         let listener = try await Self.listen(files, inForce, connections: connections, for: server, log: log)
         let admin = try await Self.listenForAdmin(files.settings, log: log)
         let portal = try await Self.listenForPortal(files.settings, log: log)
+        watch.readiness.require { admin.isInPlace && portal?.isInPlace ?? true }
         let supervision = Supervision(
             files.settings,
             log: log,
@@ -188,7 +189,8 @@ enum RunningServer {
                 let configuration = inForce.reload(log: log) { settings, changed in
                     Self.apply(settings, changed, to: server, listener, hooks, output: output)
                 }
-                let parts = [configuration] + (await Self.reload(files, of: server, output: output, log: log))
+                var parts = [configuration] + (await Self.reload(files, of: server, output: output, log: log))
+                parts += await Self.renew(admin, portal, files.settings, log: log)
                 reloads.note(parts)
                 return parts
             }

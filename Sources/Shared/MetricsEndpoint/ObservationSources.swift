@@ -63,6 +63,11 @@ struct ObservationResponse: Sendable {
                 status: .serviceUnavailable,
                 text: "waiting for the database: \(reason.split(whereSeparator: \.isNewline).joined(separator: " "))\n"
             )
+        case .unreachable:
+            ObservationResponse(
+                status: .serviceUnavailable,
+                text: "the file of admin.socket or portal.socket is missing: reload the server with SIGHUP\n"
+            )
         case .stopping: ObservationResponse(status: .serviceUnavailable, text: "stopping\n")
         }
     }

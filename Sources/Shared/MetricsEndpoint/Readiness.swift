@@ -4,6 +4,7 @@ internal import Synchronization
 ///
 ///     starting ──begin──▶ ready
 ///     ready ──pause──▶ waiting ──resume──▶ ready
+///     ready ──a local socket is missing──▶ unreachable ──it is made again──▶ ready
 ///     starting, ready, waiting ──drop──▶ stopping
 ///
 /// Once a server is stopping, it never becomes ready again, no matter in which order the methods are called.
@@ -17,6 +18,8 @@ package final class Readiness: Sendable {
         ///
         /// Other servers may be able to serve wallets.
         case waiting
+        /// The file of a local socket was removed, so that operators or the portal cannot connect.
+        case unreachable
         /// The server is shutting down.
         ///
         /// It still answers calls, but new wallets should connect elsewhere.
@@ -25,10 +28,20 @@ package final class Readiness: Sendable {
 
     private let value = Atomic<UInt8>(State.starting.rawValue)
     private let newest = Mutex("no reason is known")
+    private let areSocketsInPlace = Mutex<@Sendable () -> Bool>({ true })
 
     package init() {}
 
-    package var state: State { State(rawValue: self.value.load(ordering: .acquiring)) ?? .stopping }
+    package var state: State {
+        let state = State(rawValue: self.value.load(ordering: .acquiring)) ?? .stopping
+        guard state == .ready else { return state }
+        return self.areSocketsInPlace.withLock(\.self)() ? .ready : .unreachable
+    }
+
+    /// Makes the server ready only while its local sockets exist.
+    package func require(_ areSocketsInPlace: @escaping @Sendable () -> Bool) {
+        self.areSocketsInPlace.withLock { $0 = areSocketsInPlace }
+    }
 
     package var isReady: Bool { self.state == .ready }
 

@@ -53,6 +53,10 @@ struct ConnectionLimiter {
     ///     exceed the limit.
     mutating func admit(_ source: PeerSource?, displacing: Bool = false) -> RefusedConnections.Reason? {
         guard displacing || !self.isFull else { return .connections }
+        // Other users together cannot keep root out.
+        if source?.isOrdinaryUser == true, self.count >= self.limits.connections - self.limits.keptForRoot {
+            return .connections
+        }
         if let source, let reason = self.attribute(to: source) { return reason }
         self.count += 1
         return nil

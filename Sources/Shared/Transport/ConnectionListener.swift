@@ -37,20 +37,20 @@ final class ConnectionListener: Sendable {
         /// Always empty for a local socket.
         var withoutSession = PendingConnections()
         var channel: (any Channel)?
-        /// The path of the Unix socket, until the file is removed.
-        var path: String?
+        /// The Unix socket's file, until it is removed.
+        var file: SocketFile?
         var isStopped = false
     }
 
     let state: Mutex<State>
     let limits: TransportLimits
     let observer: ListenerObserver
-    /// The frame sent to a local connection that exceeds the limit, or nil to close the connection without sending
+    /// Returns the frame sent to a local connection that exceeds a limit; nil to close the connection without sending
     /// anything.
-    private let busyAnswer: [UInt8]?
+    private let busyAnswer: LocalListener.BusyAnswer?
     private let queues: [ConnectionQueue]
 
-    init(limits: TransportLimits, observer: ListenerObserver, busyAnswer: [UInt8]? = nil) {
+    init(limits: TransportLimits, observer: ListenerObserver, busyAnswer: LocalListener.BusyAnswer? = nil) {
         self.limits = limits
         self.observer = observer
         self.busyAnswer = busyAnswer
@@ -79,13 +79,15 @@ final class ConnectionListener: Sendable {
                 }
             }
             .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try Self.configure(channel)
-                    if let options {
-                        try self.begin(channel, with: options)
-                    } else {
-                        try self.beginLocal(channel)
+                guard let options else {
+                    return LocalPeer.user(endOf: channel).flatMapThrowing { user in
+                        try Self.configure(channel)
+                        try self.beginLocal(channel, from: PeerSource(user: user))
                     }
+                }
+                return channel.eventLoop.makeCompletedFuture {
+                    try Self.configure(channel)
+                    try self.begin(channel, with: options)
                 }
             }
     }
@@ -104,13 +106,13 @@ final class ConnectionListener: Sendable {
     }
 
     /// Sets up a connection from this machine, which does not need TLS.
-    private func beginLocal(_ channel: any Channel) throws {
+    private func beginLocal(_ channel: any Channel, from source: PeerSource) throws {
         let peer = channel.remoteAddress
-        let (id, refusal) = self.state.withLock { $0.admit(channel, from: PeerSource(peer), at: .now()) }
+        let (id, refusal) = self.state.withLock { $0.admit(channel, from: source, at: .now()) }
         guard let id else {
             self.refused(refusal)
-            guard refusal != nil, let busyAnswer = self.busyAnswer else { throw ChannelError.ioOnClosedChannel }
-            return try channel.pipeline.syncOperations.addHandler(BusyHandler(busyAnswer))
+            guard let refusal, let busyAnswer = self.busyAnswer else { throw ChannelError.ioOnClosedChannel }
+            return try channel.pipeline.syncOperations.addHandler(BusyHandler(busyAnswer(refusal.reason)))
         }
         channel.closeFuture.whenComplete { _ in self.forget(id) }
         let frames = try FrameChannel(
@@ -165,15 +167,21 @@ final class ConnectionListener: Sendable {
         }
     }
 
-    /// Takes ownership of the bound socket.
+    /// Takes ownership of the bound socket, and closes the one that it replaces.
     ///
     /// It is closed by ``stop()``.
     ///
-    /// - Parameter path: The path of a Unix socket, which is removed by ``stop()``. Closing the socket would not be
+    /// - Parameter file: The file of a Unix socket, which is removed by ``stop()``. Closing the socket would not be
     ///   enough: a child process that is just being started may have a copy of it, and the kernel would keep accepting
     ///   connections on that copy.
-    func listen(on channel: any Channel, at path: String? = nil) {
-        self.state.withLock { ($0.channel, $0.path) = (channel, path) }
+    func listen(on channel: any Channel, at file: SocketFile? = nil) {
+        let (closed, removed) = self.state.withLock { state -> ((any Channel)?, SocketFile?) in
+            guard !state.isStopped else { return (channel, file) }
+            defer { (state.channel, state.file) = (channel, file) }
+            return (state.channel, state.file)
+        }
+        removed?.remove()
+        closed?.close(promise: nil)
     }
 
     /// Calls `body` for each connection, on its event loop, until ``stop()`` is called or the task is cancelled.
@@ -196,14 +204,13 @@ final class ConnectionListener: Sendable {
     ///
     /// Pending answers are still sent.
     func stop() {
-        let (channel, path, connections) = self.state.withLock { state in
+        let (channel, file, connections) = self.state.withLock { state in
             state.isStopped = true
-            // Take the path rather than just reading it, so that a second call cannot remove the next listener's
-            // socket.
-            return (state.channel, state.path.take(), Array(state.connections.values))
+            // Take the file rather than just reading it: once the socket is closed, its inode may be another file's.
+            return (state.channel, state.file.take(), Array(state.connections.values))
         }
         for queue in self.queues { queue.source.finish() }
-        if let path { UnixSocket.remove(path) }
+        file?.remove()
         channel?.close(promise: nil)
         for connection in connections {
             if let frames = connection.frames { frames.stop() } else { connection.channel.close(promise: nil) }

@@ -7,6 +7,12 @@ internal import NIOCore
 package enum ListenError: Error, Hashable, Sendable {
     /// Another process is already listening on this address.
     case addressInUse(String)
+    /// A process is listening on this Unix socket.
+    ///
+    /// Its id is nil if the kernel does not name it.
+    case served(String, by: Int32?)
+    /// A file that is not a socket has the socket's name.
+    case notASocket(String)
     /// The user is not allowed to use this port or folder.
     case notAllowed(String)
     /// The path of a Unix socket is longer than the system's limit of 107 bytes.
@@ -18,11 +24,21 @@ package enum ListenError: Error, Hashable, Sendable {
 extension ListenError {
     /// Converts a system error.
     init(_ error: any Error, address: String) {
-        switch (error as? IOError)?.errnoCode {
+        if let code = (error as? IOError)?.errnoCode {
+            self.init(errno: code, address: address)
+        } else {
+            self = .other("\(address): \(error)")
+        }
+    }
+
+    /// Converts an error number.
+    init(errno code: Int32, address: String) {
+        switch code {
         case EADDRINUSE: self = .addressInUse(address)
         case EACCES, EPERM: self = .notAllowed(address)
-        case let code?: self = .other("\(address): errno \(code)")
-        case nil: self = .other("\(address): \(error)")
+        default:
+            let text = unsafe strerror(code).map { unsafe String(cString: $0) } ?? "errno \(code)"
+            self = .other("\(address): \(text)")
         }
     }
 }

@@ -1,3 +1,6 @@
+internal import HostSystem
+internal import Synchronization
+
 /// A Unix socket on which a server accepts calls from processes on the same machine.
 ///
 /// The socket's file permissions determine which processes can connect: only those of the server's user (mode 0600) or,
@@ -20,14 +23,22 @@ package final class LocalListener: Sendable {
         }
     }
 
+    /// Returns the frame that tells a client why its connection is not served.
+    package typealias BusyAnswer = @Sendable (RefusedConnections.Reason) -> [UInt8]
+
     /// The maximum length of an answer in bytes.
     package static let longestAnswer = Frame.longestByteCount
 
     private let listener: ConnectionListener
+    private let path: String
+    private let group: UInt32?
     private let portalBackoff: Duration
+    private let renewals = AsyncLock()
 
-    private init(_ listener: ConnectionListener, portalBackoff: Duration) {
+    private init(_ listener: ConnectionListener, path: String, group: UInt32?, portalBackoff: Duration) {
         self.listener = listener
+        self.path = path
+        self.group = group
         self.portalBackoff = portalBackoff
     }
 
@@ -36,18 +47,32 @@ package final class LocalListener: Sendable {
     /// - Parameters:
     ///   - group: A group whose members can connect in addition to the owner.
     ///   - observer: Notified about connections that exceed the limits.
-    ///   - busyAnswer: The frame to send on such a connection before it is closed.
-    /// - Precondition: No other process serves this folder, because the caller is holding the folder's lock.
+    ///   - busyAnswer: Returns the frame to send on such a connection before it is closed.
     package static func bind(
         path: String,
         group: UInt32? = nil,
         limits: TransportLimits,
         observer: ListenerObserver = ListenerObserver(),
-        busyAnswer: [UInt8]? = nil
+        busyAnswer: BusyAnswer? = nil
     ) async throws(ListenError) -> LocalListener {
         let listener = ConnectionListener(limits: limits, observer: observer, busyAnswer: busyAnswer)
         try await listener.bind(unixSocket: path, group: group)
-        return LocalListener(listener, portalBackoff: limits.portalBackoff)
+        return LocalListener(listener, path: path, group: group, portalBackoff: limits.portalBackoff)
+    }
+
+    /// Whether clients can reach the socket: its file was neither removed nor replaced.
+    package var isInPlace: Bool { self.listener.state.withLock { $0.file?.isInPlace ?? false } }
+
+    /// Makes the socket again if its file was removed, for example with other files in a runtime folder.
+    ///
+    /// Existing connections stay open. Throws if another process listens at the path now.
+    package func renew() async throws(ListenError) {
+        await self.renewals.acquire()
+        defer { self.renewals.release() }
+        guard !self.isInPlace else { return }
+        // The lock's file may have been removed as well, so it is taken again.
+        self.listener.state.withLock { $0.file?.leave() }
+        try await self.listener.bind(unixSocket: self.path, group: self.group)
     }
 
     /// Answers calls, one at a time on each connection, until ``stop()`` is called or the task is cancelled.
@@ -80,9 +105,12 @@ package final class LocalListener: Sendable {
 extension TransportLimits {
     /// The limits for the operators' socket, used by a few people and their scripts.
     ///
+    /// Threat: a user who may open the socket, but has no role, takes all places, and no operator can revoke a wallet.
     /// Each connection uses a file descriptor.
     package static var admin: TransportLimits {
         var limits = TransportLimits.local(connections: 64)
+        limits.connectionsPerSource = 16
+        limits.keptForRoot = 1
         limits.portalBackoff = .zero
         // A command on a large store may take this long, which is also how long its caller waits.
         limits.idleWithoutSession = .seconds(60)

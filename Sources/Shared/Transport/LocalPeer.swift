@@ -38,6 +38,24 @@ package struct LocalPeer: Hashable, Sendable {
         return Set(groups.indices.lazy.map { groups[$0] }.filter { $0 != 0 })
     }
 
+    /// Returns the user of a connection's peer.
+    static func user(endOf channel: any Channel) -> EventLoopFuture<UInt32> {
+        guard let socket = channel as? any SocketOptionProvider else {
+            return channel.eventLoop.makeFailedFuture(ChannelError.operationUnsupported)
+        }
+        return socket.unsafeGetSocketOption(level: .socket, name: .init(rawValue: SO_PEERCRED))
+            .map { (credentials: Credentials) in credentials.userID }
+    }
+
+    /// Returns the process that listens on the socket to which a client socket is connected, or nil if the kernel does
+    /// not know it.
+    static func process(listeningFor client: CInt) -> Int32? {
+        var credentials = Credentials()
+        var length = socklen_t(MemoryLayout<Credentials>.size)
+        guard unsafe getsockopt(client, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 else { return nil }
+        return credentials.processID > 0 ? credentials.processID : nil
+    }
+
     /// Asks the kernel for a connection's peer.
     ///
     /// Returns nil if the kernel does not know.

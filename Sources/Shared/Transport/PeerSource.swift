@@ -1,18 +1,19 @@
 internal import HostSystem
 internal import NIOCore
 
-/// A connection's origin for the per-source limits: an IPv4 address or the first 64 bits of an IPv6 address.
+/// A connection's origin for the per-source limits: an IPv4 address, the first 64 bits of an IPv6 address, or a user of
+/// this machine.
 ///
 /// Someone who owns one IPv6 address usually owns all 2⁶⁴ addresses in the network, so a limit per address would be
 /// useless. All peers with an unknown address count as a single source.
 package struct PeerSource: Hashable, Sendable, CustomStringConvertible {
     private enum Family: UInt8 {
-        case unknown, ipv4, ipv6
+        case unknown, ipv4, ipv6, user
     }
 
     // These are numbers rather than an array of bytes, because the source of every accepted connection is looked up.
     private let family: Family
-    /// The IPv4 address, or the first half of the IPv6 one.
+    /// The IPv4 address, the first half of the IPv6 one, or the user's id.
     private let number: UInt64
 
     init(_ address: SocketAddress?) {
@@ -36,6 +37,14 @@ package struct PeerSource: Hashable, Sendable, CustomStringConvertible {
         guard let bytes = IPAddressText.bytes(of: address) else { return nil }
         self.init(bytes: bytes)
     }
+
+    /// Creates the source of a user's connections on this machine.
+    init(user: UInt32) {
+        self.init(family: .user, number: UInt64(user))
+    }
+
+    /// Whether the source is a user of this machine other than root.
+    var isOrdinaryUser: Bool { self.family == .user && self.number != 0 }
 
     private init(bytes: [UInt8]) {
         let number = bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
@@ -63,7 +72,7 @@ package struct PeerSource: Hashable, Sendable, CustomStringConvertible {
         switch self.family {
         case .ipv4: self.description
         case .ipv6: String(self.description.dropLast("/64".count))
-        case .unknown: nil
+        case .unknown, .user: nil
         }
     }
 
@@ -77,6 +86,7 @@ package struct PeerSource: Hashable, Sendable, CustomStringConvertible {
                 String(self.number >> UInt64(shift) & 0xFFFF, radix: 16)
             }
             return groups.joined(separator: ":") + "::/64"
+        case .user: return "uid \(self.number)"
         case .unknown: return "unknown"
         }
     }

@@ -33,6 +33,8 @@ package struct TransportLimits: Hashable, Sendable {
     package var connections = 10_000
     /// The maximum number of concurrent connections from a single ``PeerSource``, or 0 if only the total is limited.
     package var connectionsPerSource = 2_500
+    /// The number of local connections that only root may open, among ``connections``.
+    package var keptForRoot = 0
     /// The maximum number of concurrent handshakes.
     ///
     /// Beyond that, a new one displaces another one.
@@ -52,7 +54,7 @@ package struct TransportLimits: Hashable, Sendable {
 
     /// Returns the limits for a local socket.
     ///
-    /// Its peers are a program or a few operators, which all count as the same source.
+    /// Its peers are a program or a few operators. Each user is a source.
     static func local(connections: Int) -> TransportLimits {
         var limits = TransportLimits()
         limits.connections = connections

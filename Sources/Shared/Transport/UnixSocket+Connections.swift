@@ -5,16 +5,16 @@ internal import Wire
 // Both ends of a local Unix socket. TLS is not used, because access is restricted by the file's permissions.
 
 extension ConnectionListener {
-    /// Listens at `path`, replacing a socket left behind by an earlier process.
+    /// Listens at `path`, replacing a socket left behind by an earlier process, or the one that this listener had.
     ///
     /// - Parameter group: A group whose members may connect, in addition to the owner.
-    /// - Precondition: The caller holds the folder's lock, so no other process is serving it.
     func bind(unixSocket path: String, group: UInt32?) async throws(ListenError) {
         let bootstrap = self.bootstrap(nil)
-        let socket = try UnixSocket(boundTo: path, group: group)
+        let (descriptor, file) = try UnixSocket.bind(to: path, group: group)
         do {
-            self.listen(on: try await bootstrap.withBoundSocket(socket.release()).get(), at: path)
+            self.listen(on: try await bootstrap.withBoundSocket(descriptor).get(), at: file)
         } catch {
+            file.remove()
             throw ListenError(error, address: path)
         }
     }

@@ -1,34 +1,87 @@
 internal import Glibc
+internal import HostSystem
 
-/// A Unix socket bound to a path, accessible to its owner and optionally a group.
-///
-/// It is closed on deinit unless it has been released.
-struct UnixSocket: ~Copyable {
-    private let descriptor: CInt
-
+/// Sockets bound to a path, accessible to their owner and optionally a group.
+enum UnixSocket {
     /// The maximum length of the path in bytes, not counting the terminating zero (unix(7)).
     static let longestPathByteCount = 107
 
-    /// Creates the file and sets its mode.
+    /// Creates a socket and its file, replacing a socket left behind by an earlier process.
     ///
-    /// No client can connect before that, because the socket is not listening yet.
-    init(boundTo path: String, group: UInt32? = nil) throws(ListenError) {
+    /// No client can connect before the caller listens on it. The caller must close the descriptor.
+    static func bind(to path: String, group: UInt32?) throws(ListenError) -> (descriptor: CInt, file: SocketFile) {
         guard path.utf8.count <= Self.longestPathByteCount else { throw .pathTooLong(path) }
-        try Self.removeSocket(path)
-        let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { throw .other("socket: errno \(errno)") }
-        guard Self.bind(descriptor, to: path) == 0, unsafe chmod(path, 0o600) == 0,
-            Self.give(path, to: group)
+        let lock = try Self.lock(path)
+        try Self.removeAbandoned(path)
+        let descriptor = try Self.make(path)
+        guard unsafe Self.withAddress(path, { unsafe Glibc.bind(descriptor, $0, $1) }) == 0,
+            let file = SocketFile(path, lock)
         else {
-            let code = errno
-            close(descriptor)
-            switch code {
-            case EADDRINUSE: throw .addressInUse(path)
-            case EACCES, EPERM, EROFS: throw .notAllowed(path)
-            default: throw .other("\(path): errno \(code)")
+            throw Self.failure(closing: descriptor, path)
+        }
+        guard unsafe chmod(path, 0o600) == 0, Self.give(path, to: group) else {
+            let failure = Self.failure(closing: descriptor, path)
+            file.remove()
+            throw failure
+        }
+        return (descriptor, file)
+    }
+
+    /// Excludes other servers that start or stop with the same path.
+    ///
+    /// The lock is held as long as the socket. Without it, each of two servers that start together could take the
+    /// other's new socket, which is not listening yet, for an abandoned one.
+    private static func lock(_ path: String) throws(ListenError) -> FileLock {
+        do throws(LockError) {
+            return try FileLock(path + ".lock")
+        } catch {
+            switch error {
+            case .heldBy(let process): throw .served(path, by: process)
+            case .file(let error): throw .other("\(error)")
             }
         }
-        self.descriptor = descriptor
+    }
+
+    /// Removes a socket left behind by an earlier process.
+    ///
+    /// Threat: a server started with the path of another one would take over the commands of its operators, and the
+    /// codes that its portal receives. Throws if a process listens at the path, even one that is stopped or accepts no
+    /// connections, or if the file is not a socket.
+    private static func removeAbandoned(_ path: String) throws(ListenError) {
+        var status = stat()
+        guard unsafe lstat(path, &status) == 0 else {
+            let code = errno
+            if code == ENOENT { return }
+            throw ListenError(errno: code, address: path)
+        }
+        guard status.st_mode & S_IFMT == S_IFSOCK else { throw .notASocket(path) }
+        let client = try Self.make(path)
+        defer { close(client) }
+        guard unsafe Self.withAddress(path, { unsafe connect(client, $0, $1) }) != 0 else {
+            throw .served(path, by: LocalPeer.process(listeningFor: client))
+        }
+        let code = errno
+        switch code {
+        case ECONNREFUSED:
+            guard unsafe unlink(path) == 0 else { throw ListenError(errno: errno, address: path) }
+        // The backlog is full, or the socket is one for datagrams.
+        case EAGAIN, EPROTOTYPE: throw .served(path, by: nil)
+        default: throw ListenError(errno: code, address: path)
+        }
+    }
+
+    private static func make(_ path: String) throws(ListenError) -> CInt {
+        let type = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
+        let descriptor = socket(AF_UNIX, type, 0)
+        guard descriptor >= 0 else { throw ListenError(errno: errno, address: path) }
+        return descriptor
+    }
+
+    /// Returns the error of the last system call.
+    private static func failure(closing descriptor: CInt, _ path: String) -> ListenError {
+        let code = errno
+        close(descriptor)
+        return ListenError(errno: code, address: path)
     }
 
     /// Gives the group access.
@@ -39,7 +92,10 @@ struct UnixSocket: ~Copyable {
         return unsafe chown(path, uid_t.max, group) == 0 && chmod(path, 0o660) == 0
     }
 
-    private static func bind(_ descriptor: CInt, to path: String) -> CInt {
+    private static func withAddress(
+        _ path: String,
+        _ call: (UnsafePointer<sockaddr>, socklen_t) -> CInt
+    ) -> CInt {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         unsafe withUnsafeMutableBytes(of: &address.sun_path) { target in
@@ -48,33 +104,7 @@ struct UnixSocket: ~Copyable {
         return unsafe withUnsafeBytes(of: &address) { bytes in
             // bind(2) takes a pointer to a sockaddr, even though this is a sockaddr_un.
             guard let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self) else { return -1 }
-            return unsafe Glibc.bind(descriptor, start, socklen_t(bytes.count))
+            return unsafe call(start, socklen_t(bytes.count))
         }
-    }
-
-    /// Removes a socket left behind by an earlier process.
-    ///
-    /// Throws if the file is not a socket.
-    private static func removeSocket(_ path: String) throws(ListenError) {
-        var status = stat()
-        guard unsafe lstat(path, &status) == 0 else { return }
-        guard status.st_mode & S_IFMT == S_IFSOCK else { throw .addressInUse(path) }
-        Self.remove(path)
-    }
-
-    /// Removes the file, so that no more clients can connect.
-    static func remove(_ path: String) {
-        unsafe unlink(path)
-    }
-
-    deinit {
-        close(self.descriptor)
-    }
-
-    /// Transfers ownership of the descriptor to the caller, which must close it.
-    consuming func release() -> CInt {
-        let descriptor = self.descriptor
-        discard self
-        return descriptor
     }
 }
