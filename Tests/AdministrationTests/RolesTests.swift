@@ -1,5 +1,6 @@
 import AdminProtocol
 import AuditLog
+import RemotePINServer
 import ServerTestSupport
 import TestSupport
 import Testing
@@ -11,6 +12,13 @@ import Vocabulary
 @Suite("Roles of operators")
 struct RolesTests {
     private static let roles = AdminRoles(groups: [.observer: 701, .support: 702, .security: 703], owner: 600)
+
+    /// A time in which waiting takes none.
+    static var time: PassingTime {
+        var time = PassingTime()
+        time.sleepUntil = { _ in }
+        return time
+    }
 
     private static func peer(_ user: UInt32, _ groups: UInt32...) -> LocalPeer {
         LocalPeer(userID: user, processID: 1, groupIDs: Set(groups))
@@ -71,7 +79,8 @@ struct RolesTests {
                 of: server.server,
                 advance: nil,
                 operations: commands.operations,
-                roles: Self.roles
+                roles: Self.roles,
+                time: Self.time
             )
             let (one, two) = (try await server.wallet().walletID, try await server.wallet().walletID)
             func check(_ call: some AdminCall, by groups: Set<UInt32>, needs role: String?) async throws {
@@ -125,7 +134,13 @@ struct TwoPersonsTests {
     private static let owner = LocalPeer(userID: 600, processID: 5, groupIDs: [703])
 
     private static func service(_ server: InProcessServer, _ roles: AdminRoles = Self.roles) -> AdminService {
-        AdminService(of: server.server, advance: nil, operations: server.commands.operations, roles: roles)
+        AdminService(
+            of: server.server,
+            advance: nil,
+            operations: server.commands.operations,
+            roles: roles,
+            time: RolesTests.time
+        )
     }
 
     /// Gives every user an account but the subordinate one.

@@ -8,11 +8,11 @@ internal import Vocabulary
 // Roles and the two-person rule. Every refusal and every request is recorded before it is answered.
 extension AdminService {
     /// Rejects the command if the peer's role does not allow it.
-    func requireRole(for call: some AdminCall, of peer: LocalPeer, _ actor: AuditActor) async throws(AdminFailure) {
+    func requireRole(for call: some AdminCall, of peer: LocalPeer, _ caller: AdminCaller) async throws(AdminFailure) {
         let role = self.roles.role(of: peer)
         if let role, role >= call.role { return }
         let own = role.map { "role `\($0.rawValue)`" } ?? "no role"
-        try await self.refuse(call, "The command needs the role `\(call.role.rawValue)`; this user has \(own).", actor)
+        try await self.refuse(call, "The command needs the role `\(call.role.rawValue)`; this user has \(own).", caller)
     }
 
     /// Returns if one person is enough.
@@ -28,7 +28,7 @@ extension AdminService {
             let text =
                 "Two persons must give this command, each as their own user: not root, not the server's user, and not "
                 + "a user without an account."
-            try await self.refuse(call, text, actor)
+            try await self.refuse(call, text, caller)
             return
         }
         let now = self.server.clock.now()
@@ -52,7 +52,7 @@ extension AdminService {
         do throws(AdminFailure) {
             try self.pending.add(request, at: now)
         } catch {
-            try await self.refuse(call, error.message, actor)
+            try await self.refuse(call, error.message, caller)
         }
         // Servers do not share requests.
         let place = self.serverName.map { ", at this server (\($0))," } ?? ""
@@ -64,16 +64,23 @@ extension AdminService {
     }
 
     /// Records that a command was refused, and throws the failure.
-    private func refuse<Call: AdminCall>(_ call: Call, _ text: String, _ actor: AuditActor) async throws(AdminFailure) {
-        do throws(AuditLogError) {
-            try await self.server.audit.append(
-                AuditEvent(rawValue: Call.name),
-                by: actor,
-                .failed(of: nil, reason: text),
-                detail: call.auditDetail
-            )
-        } catch {
-            self.server.log.error("the audit log rejected a refusal's entry", metadata: ["reason": "\(error)"])
+    private func refuse<Call: AdminCall>(
+        _ call: Call,
+        _ text: String,
+        _ caller: AdminCaller
+    ) async throws(AdminFailure) {
+        let refusal = RefusedCommands.Refusal(command: Call.name, detail: call.auditDetail, reason: text)
+        await self.refused.record(refusal, of: caller.userID) { entry in
+            do throws(AuditLogError) {
+                try await self.server.audit.append(
+                    AuditEvent(rawValue: entry.command),
+                    by: caller.actor,
+                    .failed(of: nil, reason: entry.reason),
+                    detail: entry.detail
+                )
+            } catch {
+                self.server.log.error("the audit log rejected a refusal's entry", metadata: ["reason": "\(error)"])
+            }
         }
         throw AdminFailure(.notAllowed, text)
     }

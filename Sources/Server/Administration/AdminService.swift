@@ -24,6 +24,7 @@ package struct AdminService: Sendable {
     let lanes = KeyedAsyncLock<AdminLane>()
     let pages = ListPages()
     let pending = PendingRequests()
+    let refused: RefusedCommands
     /// The user who sent the current command, or nil outside a command.
     private(set) var caller: AdminCaller?
 
@@ -31,12 +32,14 @@ package struct AdminService: Sendable {
         of server: RemotePINServer,
         advance: Advance?,
         operations: ServerOperations,
-        roles: AdminRoles = AdminRoles()
+        roles: AdminRoles = AdminRoles(),
+        time: PassingTime = PassingTime()
     ) {
         self.server = server
         self.advance = advance
         self.operations = operations
         self.roles = roles
+        self.refused = RefusedCommands(time: time)
     }
 
     /// Runs one command.
@@ -53,7 +56,7 @@ package struct AdminService: Sendable {
             isPerson: name != nil && self.roles.isPerson(peer)
         )
         do {
-            try await self.requireRole(for: call, of: peer, actor)
+            try await self.requireRole(for: call, of: peer, caller)
             try await self.requireSecondPerson(for: call, of: caller)
             var service = self
             service.caller = caller
