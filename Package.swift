@@ -242,9 +242,11 @@ let server: [Target] = [
         ],
         path: "Sources/Server/AuditLog"
     ),
+    .target(name: "CSQLiteSettings", path: "Sources/Server/CSQLiteSettings"),
     .target(
         name: "PreparedSQL",
         dependencies: [
+            "CSQLiteSettings",
             grdb,
             grdbSQLite,
         ],

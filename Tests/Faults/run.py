@@ -120,20 +120,23 @@ def edit(bench, folder, *statements):
 
 def edit_attempts(bench, sql, *more):
     folder = bench.copy("stopped")
+    if change_closed(bench, folder, sql, *more) == 0:
+        return Outcome("NOTHING TO CHANGE", True)
+    return bench.judge(folder)
+
+
+def change_closed(bench, folder, *statements):
+    """Changes the store of a stopped server; returns the number of rows that the first statement changed."""
     database = sqlite3.connect(bench.data(folder, "wallets.db"))
     database.create_function("lower_count", 1, lower_count)
-    changed = database.execute(sql).rowcount
-    for statement in more:
-        database.execute(statement)
+    changed = [database.execute(statement).rowcount for statement in statements]
     database.commit()
     database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     database.close()
     # Left behind by this program and not by the server.
     for name in ("wallets.db-wal", "wallets.db-shm"):
         bench.data(folder, name).unlink(missing_ok=True)
-    if changed == 0:
-        return Outcome("NOTHING TO CHANGE", True)
-    return bench.judge(folder)
+    return changed[0]
 
 
 def lower_count(record):
@@ -167,6 +170,35 @@ def attempts_without_mac(bench, dice):
 @fault("attempt records deleted", 2, ANY_BUT_SILENT)
 def attempts_deleted(bench, dice):
     return edit_attempts(bench, "DELETE FROM attempts")
+
+
+SCHEMA_CHANGES = [
+    "CREATE TRIGGER t AFTER UPDATE ON attempts BEGIN "
+    "UPDATE attempts SET record = old.record WHERE wallet = new.wallet; END",
+    "CREATE TRIGGER t BEFORE UPDATE ON attempts BEGIN SELECT RAISE(IGNORE); END",
+    "CREATE VIEW t AS SELECT * FROM attempts",
+    "CREATE TABLE t (entry TEXT)",
+    "CREATE INDEX t ON attempts (record)",
+    "ALTER TABLE attempts ADD COLUMN t BLOB AS (record)",
+]
+
+
+@fault(
+    "schema changed: triggers, view, table, index, column", len(SCHEMA_CHANGES),
+    "not started, status 79; the doctor names the object, and no backup is made",
+)
+def schema_changed(bench, dice):
+    bench.schema_turn = (getattr(bench, "schema_turn", -1) + 1) % len(SCHEMA_CHANGES)
+    folder = bench.copy("stopped")
+    change_closed(bench, folder, SCHEMA_CHANGES[bench.schema_turn])
+    doctor, found = bench.run("remote-pin-server", "doctor", folder / "lab")
+    backup, refused = bench.run("remote-pin-server", "backup", folder / "new.backup", "--lab", folder / "lab")
+    outcome = bench.judge(folder)
+    name = re.compile(r"\w+ t( on attempts)? is unknown|table attempts is changed")
+    names = all(map(name.search, (found, refused)))
+    if outcome.is_bad or doctor != 2 or backup == 0 or not names:
+        return Outcome(f"{outcome.text}; doctor {doctor}, backup {backup}", True, found + refused + outcome.detail)
+    return Outcome(f"{outcome.text}; the doctor names the object, and no backup is made", False)
 
 
 # --- the write-ahead log after SIGKILL

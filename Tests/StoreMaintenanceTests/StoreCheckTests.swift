@@ -1,4 +1,5 @@
 import AuditLog
+import HostSystem
 import PreparedSQL
 import ServerTestSupport
 import StoreMaintenance
@@ -69,18 +70,25 @@ extension SQLiteWalletStore {
         }
     }
 
-    /// Gives an index the pages of a table, as a misdirected write may.
+    /// Gives an index a page of a table, as a misdirected write may.
     fileprivate func damageIndex() async throws {
-        try await self.queue.perform { connection in
-            for sql in [
-                "PRAGMA writable_schema = ON",
-                """
-                UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'attempts')
-                WHERE name = 'wallets_by_deletion_digest'
-                """,
-            ] {
-                try PreparedStatement(sql, on: connection.db).run()
+        let pages = try await self.queue.betweenBatches { connection -> [Int64] in
+            do {
+                // From now on, the store reads the page from the file.
+                try connection.truncateLog()
+                try PreparedStatement("PRAGMA shrink_memory", on: connection.db).run()
+                let sql = """
+                    SELECT rootpage FROM sqlite_schema
+                    WHERE name IN ('attempts', 'wallets_by_deletion_digest') ORDER BY name
+                    """
+                return try PreparedStatement(sql, on: connection.db).all { $0.number(0) ?? 0 }
+            } catch {
+                return []
             }
         }
+        try #require(pages.count == 2)
+        let (file, places) = ("\(self.folder)/wallets.db", pages.map { (Int($0) - 1) * 4096 })
+        let table = try AppendFile(reading: file).read(at: places[0], atMost: 4096)
+        try RecordFile(opening: file).write(table, at: places[1])
     }
 }

@@ -121,18 +121,6 @@ struct CopyTests {
         }
     }
 
-    @Test("the schema check names objects that are not part of a store")
-    func inspection() async throws {
-        let found = try await self.store.inspect()
-        #expect(found == StoreInspection(damage: [], foreign: [], wallets: 0, latestEpoch: 1))
-        try await self.store.queue.perform { connection in
-            try connection.db.execute(
-                sql: "CREATE TRIGGER fresh AFTER UPDATE ON attempts BEGIN DELETE FROM attempts; END"
-            )
-        }
-        #expect(try await self.store.inspect().foreign.count == 1)
-    }
-
     @Test("staging rejects a folder with any part of a store, and removes the remains of a killed one")
     func staging() async throws {
         #expect(throws: StoreOpenError.inUse(pid: ProcessInfo.processInfo.processIdentifier)) {

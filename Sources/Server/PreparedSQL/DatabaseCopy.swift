@@ -46,6 +46,7 @@ internal import GRDBSQLite
             self.close()
             throw Failure(code: code)
         }
+        // This connection runs no other statement. In SQLite's defensive mode, it could not be without a journal.
         // No journal or syncs are needed: the file is not read until it is complete, and its owner syncs it.
         let settings = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE"
         let set = unsafe sqlite3_exec(destination, settings, nil, nil, nil)

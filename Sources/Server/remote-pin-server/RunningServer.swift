@@ -366,7 +366,7 @@ enum RunningServer {
             let kind: StartFailure.Kind
             switch error {
             case .inUse: kind = .unavailable
-            case .damaged, .notAStore, .backup, .moved: kind = .operatorMustAct
+            case .damaged, .notAStore, .backup, .moved, .otherSchema: kind = .operatorMustAct
             case .newerVersion, .missing, .diskFull, .files: kind = .files
             }
             throw StartFailure(kind, "the store in \(folder) cannot be used: \(error)")

@@ -111,6 +111,8 @@ package struct BackupMaker: Sendable {
         let takenAt = self.stateOf ?? self.clock.now()
         let epoch = try await self.store.epochs().count + 1
         try StoreFile.mark(temporary, as: .backup)
+        let differences = StoreFile.schemaDifferences(in: temporary)
+        guard differences.isEmpty else { throw BackupFailure.otherSchema(differences) }
         let findings = await StoreFile.findings(in: temporary)
         guard findings.isEmpty else { throw BackupFailure.unsound(findings) }
         let (byteCount, digest) = try await Self.digest(of: temporary)
@@ -158,6 +160,10 @@ package enum BackupFailure: Error, Hashable, Sendable, CustomStringConvertible {
     ///
     /// Restore an earlier backup. The associated value contains SQLite's findings.
     case unsound([String])
+    /// The store's database has objects that this program does not make.
+    ///
+    /// Restore an earlier backup.
+    case otherSchema([String])
     /// The vault did not answer.
     ///
     /// Retry later.
@@ -192,6 +198,7 @@ package enum BackupFailure: Error, Hashable, Sendable, CustomStringConvertible {
         case .unsound(let findings):
             "the store's database is damaged (\(findings.joined(separator: "; "))); keep the existing backups and "
                 + "restore one"
+        case .otherSchema(let differences): StoreOpenError.otherSchema(differences).description
         case .vault: "the vault did not answer"
         case .stopped: "the server is stopping"
         }

@@ -7,8 +7,8 @@ internal import WalletStore
 extension Restoration {
     func change(_ store: SQLiteWalletStore, _ plan: Plan) async throws -> Report {
         let inspection = try await store.inspect()
-        guard inspection.damage.isEmpty, inspection.foreign.isEmpty else {
-            throw RestoreFailure.unsound(self.parts.backup, inspection.damage + inspection.foreign)
+        guard inspection.damage.isEmpty else {
+            throw RestoreFailure.unsound(self.parts.backup, inspection.damage)
         }
         let epochs = try await store.epochs()
         guard try await EpochRecords.areGenuine(epochs, by: self.parts.vault), epochs.count + 1 == plan.backupEpoch,

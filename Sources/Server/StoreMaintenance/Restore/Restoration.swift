@@ -168,7 +168,12 @@ extension Restoration {
         try self.parts.stage(.checking)
         let key = try await RecordKey.derived(by: self.parts.vault)
         let onFatal = self.parts.onFatal
-        let store = try staged.open(key: key) { onFatal($0.description) }
+        let store: SQLiteWalletStore
+        do throws(StoreOpenError) {
+            store = try staged.open(key: key) { onFatal($0.description) }
+        } catch .otherSchema(let differences) {
+            throw RestoreFailure.unsound(self.parts.backup, differences)
+        }
         do {
             let report = try await self.change(store, plan)
             try self.parts.stage(.recording)

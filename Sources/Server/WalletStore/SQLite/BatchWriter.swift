@@ -56,7 +56,14 @@ struct BatchWriter {
     }
 
     /// Runs one batch and answers each of its steps.
+    ///
+    /// Invariant (G3, G4): nothing is judged any more once the schema has an object that this program does not make.
     func run(_ batch: [CommitQueue.PendingStep]) {
+        // If the schema cannot be read, neither can the batch.
+        let differences = (try? self.connection.schemaDifferences(at: .now)) ?? []
+        if !differences.isEmpty {
+            self.onFatal(FatalStoreError("wallet store: \(StoreOpenError.otherSchema(differences))"))
+        }
         switch self.outcome(of: batch, apart: false) {
         case nil: break
         case .diskFull: self.refuse(batch, .unavailable)

@@ -1,9 +1,11 @@
 internal import GRDB
+internal import PreparedSQL
 
 /// The tables and the migrations from earlier versions.
 ///
-/// A released version is never edited, except for its comments. Every change is a new entry. Migrations cannot be
-/// reversed, so a file written by a newer version is refused instead of being read under assumptions.
+/// A released version is never edited, except for comments between its statements: a file stores each statement, and
+/// the stored statements are compared with these. Every change is a new entry. Migrations cannot be reversed, so a file
+/// written by a newer version is refused instead of being read under assumptions.
 enum Schema {
     /// The `PRAGMA application_id` that identifies the file as a wallet store: "rPIN".
     static let applicationID: Int64 = 0x7250_494E
@@ -87,6 +89,7 @@ enum Schema {
         configuration.label = "wallet store"
         configuration.busyMode = .timeout(1)
         configuration.prepareDatabase { db in
+            try HardenedConnection.harden(db)
             for setting in Self.settings { _ = try Row.fetchAll(db, sql: setting) }
         }
         return configuration
@@ -94,7 +97,7 @@ enum Schema {
 
     /// Migrates a file to this version, with each step in a separate transaction.
     ///
-    /// Returns the store's previous version if it was older.
+    /// Rejects a file whose schema this program did not make. Returns the store's previous version if it was older.
     @discardableResult
     static func migrate(_ db: Database, creating: Bool, acceptingMoved: Bool = false) throws -> Int? {
         let id = try Int64.fetchOne(db, sql: "PRAGMA application_id") ?? 0
@@ -106,6 +109,8 @@ enum Schema {
             throw StoreOpenError.notAStore
         }
         guard found <= Self.version else { throw StoreOpenError.newerVersion(found: found, known: Self.version) }
+        let differences = Self.differences(in: try SchemaEntry.all(in: db), ofVersion: found)
+        guard differences.isEmpty else { throw StoreOpenError.otherSchema(differences) }
         for version in found..<Self.version {
             try db.inTransaction(.immediate) {
                 try db.execute(sql: Self.migrations[version])

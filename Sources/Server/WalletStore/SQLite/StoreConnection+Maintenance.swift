@@ -6,11 +6,6 @@ import Vocabulary
 extension StoreConnection {
     func inspect() throws -> StoreInspection {
         let words = try String.fetchAll(self.db, sql: "PRAGMA integrity_check(20)")
-        let own = try DatabaseQueue().inDatabase { db in
-            try Schema.migrate(db, creating: true)
-            return try Self.definitions(in: db)
-        }
-        let found = try Self.definitions(in: self.db)
         var wallets = 0
         var latestEpoch: UInt32 = 1
         let states = try Row.fetchCursor(self.db, sql: "SELECT state FROM wallets")
@@ -20,20 +15,18 @@ extension StoreConnection {
         }
         return StoreInspection(
             damage: words == ["ok"] ? [] : words,
-            foreign: found.symmetricDifference(own).sorted(),
             wallets: wallets,
             latestEpoch: Int(latestEpoch)
         )
     }
 
-    /// Returns all schema objects in a file, as stored by SQLite.
-    private static func definitions(in db: Database) throws -> Set<String> {
-        let rows = try Row.fetchAll(db, sql: "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_master")
-        return Set(
-            rows.map { row in
-                (0..<4).map { String.fromDatabaseValue(row[$0]) ?? "?" }.joined(separator: " ")
-            }
-        )
+    /// Compares the schema with the one that this program makes, if that is due.
+    ///
+    /// Returns the differences.
+    func schemaDifferences(at now: ContinuousClock.Instant) throws -> [String] {
+        guard now >= self.nextSchemaCheck else { return [] }
+        self.nextSchemaCheck = now + Self.schemaCheckInterval
+        return Schema.differences(in: try SchemaEntry.all(in: self.db), ofVersion: Schema.version)
     }
 
     func end(_ wallets: [WalletID], as revocation: Revocation, at now: Timestamp) throws -> WalletsEnding {

@@ -49,6 +49,9 @@ final class StoreConnection {
     var announced = AnnouncedEntry()
     /// The entry stored by the transaction, or nil if unknown.
     var keptAuditMark: StoredAuditMark?
+    /// The time at which the schema must be compared again; it was compared when the store was opened.
+    var nextSchemaCheck = ContinuousClock.now + StoreConnection.schemaCheckInterval
+    static let schemaCheckInterval: Duration = .seconds(3600)
     /// The copy in progress, if any.
     var copy: DatabaseCopy?
     /// The searches for a recovery code's wallets that are in progress, each with the wallets linked to any code since

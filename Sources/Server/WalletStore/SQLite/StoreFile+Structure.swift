@@ -3,6 +3,14 @@ internal import Glibc
 internal import PreparedSQL
 
 extension StoreFile {
+    /// Returns the objects in the schema of a file that a store's version does not make, makes otherwise, or misses.
+    ///
+    /// No process may have the file open, and it must have no log.
+    package static func schemaDifferences(in path: String, ofVersion version: Int = Schema.version) -> [String] {
+        let found = StructureCheck.schema(of: path)
+        return found.map { Schema.differences(in: $0, ofVersion: version) } ?? ["its objects cannot be read"]
+    }
+
     /// Checks the structure of a file that no connection has open, on a low-priority thread.
     ///
     /// Returns SQLite's findings.

@@ -35,6 +35,13 @@ package struct StoreFilesState: Sendable {
         self.isLeftOpen = isLeftOpen
     }
 
+    /// Returns the objects in the schema of a store that its version does not make, makes otherwise, or misses.
+    ///
+    /// No process may have the store open, and it must have no log.
+    package static func schemaDifferences(in folder: String, ofVersion version: Int) -> [String] {
+        StoreFile.schemaDifferences(in: folder + "/wallets.db", ofVersion: version)
+    }
+
     /// Returns SQLite's findings about the structure of a store, empty if it is sound.
     ///
     /// No process may have the store open, and it must have no log. This takes as long as reading the file.

@@ -2,8 +2,6 @@
 package struct StoreInspection: Hashable, Sendable {
     /// The damage reported by SQLite, empty if the file is intact.
     package var damage: [String]
-    /// Schema objects that this version does not create, such as triggers, views or changed definitions.
-    package var foreign: [String]
     package var wallets: Int
     /// The latest epoch named in any wallet's row.
     package var latestEpoch: Int

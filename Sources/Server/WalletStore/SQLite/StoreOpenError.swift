@@ -38,6 +38,10 @@ package enum StoreOpenError: Error, Hashable, Sendable, CustomStringConvertible 
     case diskFull
     /// Counted attempts are missing: the store ends before a commit that was synced.
     case damaged(StoreDamage)
+    /// The database has objects that this program does not make, or lacks some that it makes.
+    ///
+    /// Restore a backup.
+    case otherSchema([String])
     /// The files cannot be used, for the reason given.
     case files(String)
 
@@ -62,6 +66,11 @@ package enum StoreOpenError: Error, Hashable, Sendable, CustomStringConvertible 
                 "\(damage). Counted attempts are missing, so it is not served. Keep a copy of the folder. Then restore "
                 + "a backup, or this store as far as it goes, in a new epoch: run `remote-pin-server backup FILE "
                 + "--damaged`, move the data folder away, and run `remote-pin-server restore FILE`"
+        case .otherSchema(let differences):
+            return
+                "the database is not as this program makes it: \(differences.joined(separator: "; ")). Another program "
+                + "wrote to it, so it is not served. Keep a copy of the folder. Then restore a backup, or undo these "
+                + "changes with sqlite3, make a backup and restore that, which charges every wallet"
         case .files(let reason): return reason
         }
     }

@@ -76,6 +76,12 @@ extension Examination {
             self.add(.good(.store, text))
         }
         guard store.holder == nil, store.logByteCount == nil else { return }
+        let differences = StoreFilesState.schemaDifferences(in: self.dataFolder, ofVersion: store.version)
+        if !differences.isEmpty {
+            let cure = "keep a copy of the data folder, then restore a backup (docs/backup.md#a-changed-schema)"
+            let text = "another program changed the database: \(differences.joined(separator: "; "))"
+            self.add(.problem(.store, text, cure: cure))
+        }
         for finding in StoreFilesState.structureFindings(in: self.dataFolder) {
             self.add(.problem(.store, "damaged: \(finding)", cure: "restore a backup with `remote-pin-server restore`"))
         }
