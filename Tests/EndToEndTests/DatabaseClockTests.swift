@@ -8,22 +8,12 @@ import Testing
 struct DatabaseClockTests {
     private static let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 
-    /// Gives each lease a time that is almost two seconds ahead.
-    private static let ahead = """
-        create function public.ahead() returns trigger language plpgsql as $$ begin
-            new.renewed_at := (extract(epoch from clock_timestamp()) * 1000)::bigint + 1900;
-            return new;
-        end $$;
-        create trigger ahead before insert or update on remote_pin.leases for each row execute function public.ahead();
-        """
-
     @Test("outside a lab, the audit log uses the time that all servers share, not its machine's clock")
     func auditLog() async throws {
         let (database, production) = (try DatabaseUnderTest(), try await ProductionUnderTest())
         let flags = try await self.makeStore(in: database, for: production)
-        // A server begins with the time of the newest lease, so this server's time is ahead of the machine's for two
-        // seconds.
-        try await database.run(Self.ahead)
+        // With a larger difference, the server would not start.
+        try await self.moveClock(of: database, by: 900)
         let server = try await production.start(flags)
         let log = String(decoding: try DurableFile.read(production.auditFile, atMost: 1 << 20), as: UTF8.self)
         let written = Date(

@@ -316,6 +316,40 @@ struct SharedDatabaseProgramTests {
         #expect(server.output.contains("the store was upgraded"), "\(server.output)")
     }
 
+    @Test("with a trigger in the database no server judges or starts, and each program names the trigger")
+    func trigger() async throws {
+        #expect(try await self.program("store", "init").exitCode == 0)
+        let (server, address) = try await self.start("a")
+        let observed = try ObservedServer(server)
+        let wallet = try await TestWallet.register(at: address, folder: self.lab.folder, pin: Self.pin)
+        #expect(try await Self.miss(Self.session(of: wallet, at: address)) == 1)
+        try await self.database.run(
+            "create function public.undo() returns trigger language plpgsql as $$ begin return old; end $$",
+            """
+            create trigger undo before update on remote_pin.wallets for each row execute function public.undo()
+            """
+        )
+        for _ in 0..<3 {
+            await #expect(throws: (any Error).self) {
+                let session = try await Self.session(of: wallet, at: address)
+                if try await Self.miss(session) < 0 { throw UnexpectedAnswer() }
+            }
+        }
+        let named = "trigger undo on wallets is unknown"
+        for command in [["store", "status"], ["check-config"], ["serve"]] {
+            let run = try await self.program(command, flags: ["cluster.server": "b"])
+            #expect(run.exitCode == 79 && run.output.contains(named), "\(command): \(run.output)")
+        }
+        #expect(try await self.program("doctor").output.contains(named))
+        #expect(await eventually { (try? await observed.metrics())?.contains("\nremote_pin_ready 0\n") == true })
+        #expect(server.output.contains(named), "\(server.output)")
+
+        try await self.database.run("drop trigger undo on remote_pin.wallets")
+        #expect(await eventually { (try? await observed.metrics())?.contains("\nremote_pin_ready 1\n") == true })
+        #expect(try await Self.miss(Self.session(of: wallet, at: address)) == 2)
+        #expect(await server.terminate() == 0)
+    }
+
     @Test("an unsafe, wrong, silent or foreign database is named with its cure, and the server does not start")
     func badDatabases() async throws {
         #expect(try await self.program("store", "init").exitCode == 0)

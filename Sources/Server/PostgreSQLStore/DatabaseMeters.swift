@@ -18,7 +18,7 @@ struct DatabaseMeters: Sendable {
         case unsafeSettings = "unsafe_settings"
         /// Settings of this server differ from those that all servers must have.
         case policy
-        /// The store belongs to another vault, has another schema version, or is missing or incomplete.
+        /// The store belongs to another vault, has another schema or version, or is missing or incomplete.
         case otherStore = "other_store"
         /// Another epoch was opened.
         case epochEnded = "epoch_ended"
@@ -40,7 +40,7 @@ struct DatabaseMeters: Sendable {
                 case PostgreSQLStoreOpenError.otherPolicy: .policy
                 case PostgreSQLStoreOpenError.otherKey, PostgreSQLStoreOpenError.lacksVaultKey,
                     PostgreSQLStoreOpenError.otherVersion, PostgreSQLStoreOpenError.missing,
-                    PostgreSQLStoreOpenError.unfinishedCopy:
+                    PostgreSQLStoreOpenError.unfinishedCopy, PostgreSQLStoreOpenError.otherSchema:
                     .otherStore
                 case PostgreSQLStoreOpenError.epochEnded: .epochEnded
                 case PostgreSQLStoreOpenError.nameInUse: .nameInUse

@@ -48,6 +48,10 @@ package enum PostgreSQLStoreOpenError: Error, Hashable, Sendable {
     ///
     /// Install the newest copy.
     case lacksVaultKey(String)
+    /// The schema has objects that this program does not make, or lacks some that it makes.
+    ///
+    /// Remove or restore them.
+    case otherSchema([String])
     /// The database contains only part of the store that is being copied into it.
     ///
     /// Finish the copy.
@@ -55,6 +59,9 @@ package enum PostgreSQLStoreOpenError: Error, Hashable, Sendable {
 }
 
 extension PostgreSQLStoreOpenError: CustomStringConvertible {
+    /// The number of differences that are named.
+    private static let mostDifferences = 8
+
     package var description: String {
         switch self {
         case .unreachable(let reason): "the database cannot be used: \(reason)"
@@ -86,6 +93,10 @@ extension PostgreSQLStoreOpenError: CustomStringConvertible {
         case .lacksVaultKey(let name):
             "the store seals and signs with version \(name) of the vault's keys (number and check value), which this "
                 + "server's key file lacks"
+        case .otherSchema(let differences):
+            "the schema remote_pin is not the one that this program makes, so attempts may not be counted: "
+                + differences.prefix(Self.mostDifferences).joined(separator: "; ")
+                + (differences.count > Self.mostDifferences ? "; and others" : "")
         case .unfinishedCopy:
             "the database cannot be used: the copy of an embedded store into it is unfinished, so wallets may be "
                 + "missing"

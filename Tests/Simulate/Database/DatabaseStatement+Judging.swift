@@ -21,7 +21,7 @@ extension DatabaseStatement {
         for (place, id) in ids.enumerated()
         where isInForce && execution.tables.wallets[id] == old[place] && execution.tryLock(.wallet(id)) {
             execution.change { $0.wallets[id] = new[place] }
-            written += id
+            written += id + new[place]
         }
         let number = (execution.tables.commitNumbers[numberOfServer] ?? 0) + 1
         execution.change { $0.commitNumbers[numberOfServer] = number }

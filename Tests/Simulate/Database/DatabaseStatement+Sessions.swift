@@ -8,7 +8,8 @@ extension DatabaseStatement {
         (
             """
             select set_config('enable_seqscan', 'off', false), set_config('enable_hashjoin', 'off', false),
-                set_config('enable_mergejoin', 'off', false), set_config('jit', 'off', false)
+                set_config('enable_mergejoin', 'off', false), set_config('jit', 'off', false),
+                set_config('plan_cache_mode', 'force_generic_plan', false)
             """,
             { _ in SimulatedRows() }
         ),
@@ -16,10 +17,12 @@ extension DatabaseStatement {
             """
             select set_config('default_transaction_isolation', 'read committed', false),
                 set_config('idle_in_transaction_session_timeout', $1, false),
-                set_config('client_connection_check_interval', '1s', false)
+                set_config('client_connection_check_interval', '1s', false),
+                set_config('\(SchemaObjects.checkedSetting)', '', false)
             """,
             { _ in SimulatedRows() }
         ),
+        ("select set_config('\(SchemaObjects.checkedSetting)', $1, false)", { _ in SimulatedRows() }),
         (
             "select to_regclass('remote_pin.facts') is not null",
             { rows([.flag($0.tables.facts != nil)]) }
@@ -34,7 +37,7 @@ extension DatabaseStatement {
         ),
         ("select \(StoreSession.factColumns) from facts", { rows($0.tables.factColumns) }),
         (
-            "select \(DurabilitySettings.expressionWithoutTables)",
+            "select \(DurabilitySettings.expression)",
             { _ in rows([.text(DatabaseTables.settings)]) }
         ),
         (

@@ -14,13 +14,13 @@ extension DatabaseStatement {
         ),
         ("select \(StoreSession.factColumns) from facts for update of facts", Self.takeFacts),
         (
-            ConfirmedCommits.count(server: 1, lane: 2),
+            StoreTransaction.count,
             {
                 let server = "\($0.text(1)) \($0.text(2))"
                 try $0.lock(.commitNumber(server))
                 let number = ($0.tables.commitNumbers[server] ?? 0) + 1
                 $0.change { $0.commitNumbers[server] = number }
-                return rows([.number(number)])
+                return rows([.number(number), .null])
             }
         ),
         (
@@ -63,13 +63,13 @@ extension DatabaseStatement {
             }
         ),
         (
-            "update wallets set record = $2 where id = $1 and record = $3",
+            "update wallets set record = $2 where id = $1 and record = $3 returning record",
             {
                 let (id, new, old) = ($0.bytes(1), $0.bytes(2), $0.bytes(3))
                 try $0.lock(.wallet(id))
                 guard $0.tables.wallets[id] == old else { return SimulatedRows() }
                 $0.change { $0.wallets[id] = new }
-                return SimulatedRows(changed: 1)
+                return rows([.bytes(new)])
             }
         ),
         (

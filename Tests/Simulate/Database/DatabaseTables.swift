@@ -78,11 +78,11 @@ struct DatabaseTables {
         guard let facts = self.facts else { return [] }
         return [
             .text(Self.settings), .number(facts.epoch), .flag(facts.isSolutionRevoked), .text(facts.policy),
-            .flag(facts.lostCommits), .flag(false), self.vaultKey.map { .text($0) } ?? .null,
+            .flag(facts.lostCommits), .flag(false), .null, self.vaultKey.map { .text($0) } ?? .null,
         ]
     }
 
-    static let settings = "on|on|on|notice|f|t|FIRST 1 (standby)"
+    static let settings = "on|on|on|notice|f|FIRST 1 (standby)"
 
     /// The facts and the servers with a lease, in the order of their names; without a lease there is one row.
     var leaseRows: [[PostgreSQLValue]] {

@@ -10,19 +10,18 @@ struct DurabilityTests {
     @Test(
         "each unsafe setting is named; a single machine needs no standby but must write to its disk",
         arguments: [
-            ("on|on|on|notice|f|t|one", nil, nil),
-            ("remote_apply|on|on|warning|f|t|ANY 1 (one, two)", nil, nil),
-            ("local|on|on|notice|f|t|one", "synchronous_commit", nil),
-            ("remote_write|on|on|notice|f|t|one", "synchronous_commit", nil),
-            ("off|on|on|notice|f|t|one", "synchronous_commit", "synchronous_commit"),
-            ("on|on|on|notice|f|t|", "synchronous_standby_names", nil),
-            ("on|on|on|notice|f|t| * ", "synchronous_standby_names", nil),
-            ("on|on|on|notice|f|t|ANY 1 (*)", "synchronous_standby_names", nil),
-            ("on|off|on|notice|f|t|one", "fsync", "fsync"),
-            ("on|on|off|notice|f|t|one", "full_page_writes", "full_page_writes"),
-            ("on|on|on|error|f|t|one", "client_min_messages", "client_min_messages"),
-            ("on|on|on|notice|t|t|one", "standby", "standby"),
-            ("on|on|on|notice|f|f|one", "unlogged", "unlogged"),
+            ("on|on|on|notice|f|one", nil, nil),
+            ("remote_apply|on|on|warning|f|ANY 1 (one, two)", nil, nil),
+            ("local|on|on|notice|f|one", "synchronous_commit", nil),
+            ("remote_write|on|on|notice|f|one", "synchronous_commit", nil),
+            ("off|on|on|notice|f|one", "synchronous_commit", "synchronous_commit"),
+            ("on|on|on|notice|f|", "synchronous_standby_names", nil),
+            ("on|on|on|notice|f| * ", "synchronous_standby_names", nil),
+            ("on|on|on|notice|f|ANY 1 (*)", "synchronous_standby_names", nil),
+            ("on|off|on|notice|f|one", "fsync", "fsync"),
+            ("on|on|off|notice|f|one", "full_page_writes", "full_page_writes"),
+            ("on|on|on|error|f|one", "client_min_messages", "client_min_messages"),
+            ("on|on|on|notice|t|one", "standby", "standby"),
         ] as [(String, String?, String?)]
     )
     func settings(text: String, replicated: String?, local: String?) throws {
@@ -41,7 +40,7 @@ struct DurabilityTests {
         ]
     )
     func standbyCount(names: String, count: Int) throws {
-        let settings = try #require(DurabilitySettings("on|on|on|notice|f|t|\(names)"))
+        let settings = try #require(DurabilitySettings("on|on|on|notice|f|\(names)"))
         #expect(settings.standbyCount == count)
     }
 
@@ -54,35 +53,6 @@ struct DurabilityTests {
         guard case .losesCommits? = error else {
             Issue.record("\(String(describing: error))")
             return
-        }
-    }
-
-    @Test("the names of all tables are known")
-    func tables() async throws {
-        let rows = try await PostgreSQLPlace().connect().run(
-            "select relname::text from pg_class where relnamespace = 'remote_pin'::regnamespace and relkind = 'r'"
-        )
-        #expect(Set((0..<rows.count).map { rows.text($0, 0) }) == Set(Schema.tables))
-    }
-
-    @Test(
-        "after a table has become unlogged, the next commit is not believed, none follows, and no store is opened",
-        arguments: Schema.tables
-    )
-    func change(table: String) async throws {
-        let place = try await PostgreSQLPlace()
-        let store = try await place.open()
-        let wallet = try await TestWallet(in: store)
-        _ = try place.connect().run("alter table \(table) set unlogged")
-        await #expect(throws: StoreError.outcomeUnknown) { try await store.judge(wallet.attempt(right: false)) }
-        for _ in 0..<2 {
-            await #expect(throws: StoreError.unavailable) { try await store.judge(wallet.attempt(right: false)) }
-        }
-        await #expect(throws: StoreError.unavailable) {
-            try await store.recordWipe(of: wallet.id, at: TestWallet.start)
-        }
-        await #expect(throws: PostgreSQLStoreOpenError.losesCommits(DurabilitySettings.unlogged)) {
-            _ = try await place.open()
         }
     }
 

@@ -55,31 +55,54 @@ struct SchemaUpgradeTests {
         await upgraded.close()
     }
 
-    @Test("a server that is connected during an upgrade continues, and counts together with upgraded ones")
+    @Test("servers that are connected during an upgrade continue, and accept what a migration adds, but nothing else")
     func connected() async throws {
-        let earlier = try await self.place.open()
-        let wallet = try await TestWallet(in: earlier)
-        // From here on as in version 3, whose servers use no later table.
-        try self.connection.run("drop table accounted_commits")
-        try self.connection.run("update facts set schema_version = 3")
+        let (one, two) = (try await self.place.open(), try await self.place.open())
+        let wallet = try await TestWallet(in: one)
         func attemptsLeft(_ left: Int, at store: PostgreSQLWalletStore) async throws {
             let outcome = try await store.judge(wallet.attempt(right: false))
             #expect(outcome == .notValid(.wrong(.open(attemptsLeft: left, finalRound: false))))
         }
-        try await attemptsLeft(3, at: earlier)
+        // Each lane connects with its first step.
+        try await attemptsLeft(3, at: one)
+        try await attemptsLeft(2, at: two)
+        for store in [one, two] { #expect(try await !store.isSolutionRevoked()) }
+        // As a server of the next version does.
+        try self.connection.run("begin")
+        try self.connection.run("alter table facts add column later bigint not null default 0")
+        try self.connection.run("create table later (id bigint generated always as identity primary key)")
+        try self.connection.run("create index later_wallets on wallet_values (place) where place > 9")
+        try self.connection.run("update facts set schema_version = $1", [.number(Schema.version + 1)])
+        try self.connection.run("commit")
+        try await attemptsLeft(1, at: one)
+        _ = try await TestWallet(in: one)
+        _ = try await two.judge(wallet.attempt(right: true))
+        try await attemptsLeft(3, at: one)
+        let next = PostgreSQLStoreOpenError.otherVersion(found: Schema.version + 1, known: Schema.version)
+        await #expect(throws: next) { _ = try await self.place.open() }
+        try self.connection.run("create rule lose as on update to wallets do instead nothing")
+        await #expect(throws: StoreError.self) { try await two.judge(wallet.attempt(right: false)) }
+        try self.connection.run("drop rule lose on wallets")
+        try self.connection.run("update facts set schema_version = $1", [.number(Schema.version + 2)])
+        try self.connection.run("analyze facts")
+        await #expect(throws: StoreError.outcomeUnknown) { try await one.judge(wallet.attempt(right: false)) }
+        await one.close()
+        await two.close()
+    }
+
+    @Test("a store of an earlier version with an unknown object is neither upgraded nor opened for an epoch")
+    func changed() async throws {
+        try self.downgrade(to: 2)
+        try self.connection.run("create rule lose as on update to wallets do instead nothing")
+        let error = PostgreSQLStoreOpenError.otherSchema(["rule lose on wallets is unknown"])
         let parts = self.place.parts()
-        async let upgrade = PostgreSQLWalletStore.migrate(parts)
-        try await attemptsLeft(2, at: earlier)
-        #expect(try await upgrade == 3)
-        let upgraded = try await self.place.open()
-        try await attemptsLeft(1, at: upgraded)
-        _ = try await TestWallet(in: earlier)
-        _ = try await earlier.judge(wallet.attempt(right: true))
-        try await attemptsLeft(3, at: upgraded)
-        try await earlier.recordWipe(of: wallet.id, at: TestWallet.start)
-        #expect(try await upgraded.judge(wallet.attempt(right: true)) == .revoked(.byUser))
-        await earlier.close()
-        await upgraded.close()
+        await #expect(throws: error) { try await PostgreSQLWalletStore.migrate(parts) }
+        #expect(try self.foundVersion() == 2)
+        #expect(try await self.report().schemaDifferences == ["rule lose on wallets is unknown"])
+        var epoch = parts
+        (epoch.acceptsLostCommits, epoch.acceptsEarlierVersion) = (true, true)
+        let accepting = epoch
+        await #expect(throws: error) { _ = try await PostgreSQLWalletStore.open(accepting) }
     }
 
     @Test("a store that this server could not use is not upgraded")

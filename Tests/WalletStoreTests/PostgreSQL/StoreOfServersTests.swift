@@ -200,8 +200,10 @@ struct StoreOfServersTests {
 
     @Test("a restored dump is another place, so no server opens it until an epoch is opened")
     func otherPlace() async throws {
-        try self.connection.run("alter table facts rename to old_facts")
-        try self.connection.run("create table facts as table old_facts")
+        try self.connection.run("create schema other")
+        try self.connection.run("alter table facts set schema other")
+        try self.connection.run("create table facts (like other.facts including all)")
+        try self.connection.run("insert into facts select * from other.facts")
         await #expect(throws: PostgreSQLStoreOpenError.restored) { try await self.open(as: "first") }
         var parts = self.place.parts(as: "recovery")
         parts.acceptsLostCommits = true
@@ -315,14 +317,15 @@ struct StoreOfServersTests {
 
     /// Copies the tables.
     private func backup() throws -> [String] {
-        for table in Self.tables { try self.connection.run("create table old_\(table) as table \(table)") }
+        try self.connection.run("create schema saved")
+        for table in Self.tables { try self.connection.run("create table saved.\(table) as table \(table)") }
         return Self.tables
     }
 
     private func restore(_ tables: [String]) throws {
         for table in tables {
             try self.connection.run("delete from \(table)")
-            let values = "overriding system value select * from old_\(table)"
+            let values = "overriding system value select * from saved.\(table)"
             try self.connection.run("insert into \(table) \(values)")
         }
     }

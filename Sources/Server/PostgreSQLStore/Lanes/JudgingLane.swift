@@ -108,7 +108,10 @@ final class JudgingWorker {
         var proposals: [JudgingDecision.Proposal] = []
         var damaged: Set<WalletID> = []
         if self.known.count + batch.count > Self.mostKnown { self.known = [:] }
-        if batch.contains(where: { $0.wallet == nil }) { try session.take(session.run(Self.probe)) }
+        if batch.contains(where: { $0.wallet == nil }) {
+            try session.recordSchemaChecks()
+            try session.take(session.run(Self.probe))
+        }
         let unknown = batch.filter { self.mustRead($0) }.compactMap(\.wallet)
         if !unknown.isEmpty {
             let found = try session.wallets(unknown)
@@ -169,11 +172,12 @@ final class JudgingWorker {
         ), written as (
             update wallets set record = locked.new from locked
             where wallets.id = locked.id and wallets.record = locked.old
-            returning wallets.id
+            returning wallets.id, wallets.record
         ), counted as (
             \(ConfirmedCommits.count(server: 7, lane: 8))
         )
-        select \(StoreSession.factColumns), (select string_agg(id, '') from written), (select number from counted)
+        select \(StoreSession.factColumns), (select string_agg(id || record, '') from written),
+            (select number from counted)
         from facts
         """
 
@@ -192,6 +196,7 @@ final class JudgingWorker {
         on session: StoreSession,
         _ answers: inout [@Sendable () -> Void]
     ) throws -> [JudgingStep] {
+        try session.recordSchemaChecks()
         let start = self.parts.machine.now()
         let rows = try session.commit(
             Self.statement,
@@ -209,20 +214,15 @@ final class JudgingWorker {
         }
         try session.checkAfterCommit()
         // If the epoch has changed, the statement wrote nothing but the number.
-        if let number = rows.number(0, 8), rows.number(0, 1) == session.facts.epoch {
+        if let number = rows.number(0, 9), rows.number(0, 1) == session.facts.epoch {
             try self.confirmed.note(number, of: .judging, epoch: session.facts.epoch)
         }
         let duration = self.parts.machine.now() - start
         self.latency.note(duration)
         self.meters.batches.commit.record(duration)
         self.meters.batches.batch.record(proposals.count)
-        let ids = rows.bytes(0, 7) ?? []
-        let width = WalletIDKind.byteCount
-        let written = Set(
-            stride(from: 0, to: ids.count, by: width).compactMap {
-                WalletID([UInt8](ids[$0..<min($0 + width, ids.count)]))
-            }
-        )
+        let sent = Dictionary(uniqueKeysWithValues: proposals.map { ($0.wallet, $0.new) })
+        let written = try Self.written(rows.bytes(0, 8) ?? [], of: sent)
         let done = proposals.filter { written.contains($0.wallet) }
         answers += self.certified(done, by: session.facts)
         for proposal in done { self.known[proposal.wallet] = proposal.values }
@@ -239,6 +239,22 @@ final class JudgingWorker {
             }
         }
         return missed.map(\.step)
+    }
+
+    /// Returns the wallets whose rows were written.
+    ///
+    /// Invariant (G4): the database returns each row that it stored, which is the one that was sent.
+    static func written(_ returned: [UInt8], of sent: [WalletID: [UInt8]]) throws(PostgreSQLFailure) -> Set<WalletID> {
+        let width = WalletIDKind.byteCount + NarrowRow.byteCount
+        var written: Set<WalletID> = []
+        for start in stride(from: 0, to: returned.count, by: width) {
+            let row = returned[start...].prefix(width)
+            guard let wallet = WalletID([UInt8](row.prefix(WalletIDKind.byteCount))),
+                row.dropFirst(WalletIDKind.byteCount).elementsEqual(sent[wallet] ?? [])
+            else { throw .outcomeUnknown("the database stored a row that this server did not send") }
+            written.insert(wallet)
+        }
+        return written
     }
 
     /// Signs the receipts of committed verdicts.

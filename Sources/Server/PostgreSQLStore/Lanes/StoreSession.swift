@@ -13,6 +13,13 @@ final class StoreSession {
     private var safeSettings: String?
     /// The version of the vault's keys that this server was last found to have.
     private var heldVaultKey: String?
+    /// The columns that each transaction on this connection reads, from the table `facts`.
+    private(set) var factColumns = StoreSession.factColumns
+    /// The times at which statements were parsed whose ``SchemaObjects`` were found right.
+    private var parsed: [Substring] = []
+    private var hasNewParsed = false
+    /// The time at which every statement must return the objects again.
+    private var nextSchemaCheck: ContinuousClock.Instant
     /// The deadline of all statements, or nil if the store's time limit applies to each of them.
     var deadline: ContinuousClock.Instant?
     private var hasBegun = false
@@ -38,10 +45,7 @@ final class StoreSession {
     }
 
     /// The columns that each batch and each transaction reads, from the table `facts`.
-    static let factColumns = """
-        \(DurabilitySettings.expression), epoch, solution_revoked, policy, lost_commits,
-            \(CopyMark.isUnfinished), \(StoreSession.vaultKey)
-        """
+    static let factColumns = StoreSession.factColumns(SchemaObjects.expression)
 
     /// An SQL expression for the newest version of the vault's keys that was activated, with the check value of its
     /// key, which is empty if it is unknown.
@@ -53,13 +57,29 @@ final class StoreSession {
         (select version || ':' || encode(key_check, 'hex') from vault_versions order by version desc limit 1)
         """
 
+    private static func factColumns(_ objects: String) -> String {
+        """
+        \(DurabilitySettings.expression), epoch, solution_revoked, policy, lost_commits,
+            \(CopyMark.isUnfinished), \(objects), \(StoreSession.vaultKey)
+        """
+    }
+
+    /// The interval at which a connection checks the whole schema, even if no statement was parsed again.
+    private static let schemaCheckInterval: Duration = .seconds(3600)
+    /// The number of recorded times, more than this program has statements with ``factColumns``.
+    private static let mostParsed = 16
+
     /// Makes PostgreSQL use the indexes, because a plan that suits a small store is kept while the store grows.
+    ///
+    /// For the same reason, plans do not depend on the values of a statement's parameters. Otherwise, PostgreSQL would
+    /// plan each small batch anew, which takes longer than running it.
     ///
     /// `jit` is off because a plan that cannot avoid a sequential scan has a cost at which PostgreSQL compiles it,
     /// which takes a hundred times as long as the statement itself.
     private static let planning = """
         select set_config('enable_seqscan', 'off', false), set_config('enable_hashjoin', 'off', false),
-            set_config('enable_mergejoin', 'off', false), set_config('jit', 'off', false)
+            set_config('enable_mergejoin', 'off', false), set_config('jit', 'off', false),
+            set_config('plan_cache_mode', 'force_generic_plan', false)
         """
 
     /// Sets how transactions see each other and when they end, regardless of the database's or the role's settings.
@@ -74,7 +94,8 @@ final class StoreSession {
     private static let transactions = """
         select set_config('default_transaction_isolation', 'read committed', false),
             set_config('idle_in_transaction_session_timeout', $1, false),
-            set_config('client_connection_check_interval', '1s', false)
+            set_config('client_connection_check_interval', '1s', false),
+            set_config('\(SchemaObjects.checkedSetting)', '', false)
         """
 
     /// Connects.
@@ -87,6 +108,7 @@ final class StoreSession {
         until deadline: ContinuousClock.Instant? = nil
     ) throws {
         (self.parts, self.deadline) = (parts, deadline)
+        self.nextSchemaCheck = parts.machine.now() + Self.schemaCheckInterval
         self.connection = try parts.machine.connect(parts.target, Self.limit(parts, deadline))
         _ = try self.run(Schema.searchPath)
         _ = try self.run(Self.planning)
@@ -102,7 +124,8 @@ final class StoreSession {
         guard found == Schema.version || parts.acceptsEarlierVersion else {
             throw PostgreSQLStoreOpenError.otherVersion(found: found, known: Schema.version)
         }
-        try self.take(try self.run("select \(Self.factColumns) from facts"))
+        if found < Schema.version { self.factColumns = Self.factColumns(SchemaObjects.expressionOfFirstTables) }
+        try self.take(try self.run("select \(self.factColumns) from facts"))
         self.hasBegun = true
         guard let confirmed, try !confirmed.areAll(in: self), !parts.acceptsLostCommits else { return }
         _ = try self.commit("update facts set lost_commits = true")
@@ -150,7 +173,7 @@ final class StoreSession {
         guard let epoch = rows.number(0, 1), let isSolutionRevoked = rows.flag(0, 2), let policy = rows.text(0, 3),
             let lostCommits = rows.flag(0, 4), let isCopying = rows.flag(0, 5)
         else { throw StoreError.corrupt }
-        let vaultKey = rows.text(0, 6)
+        let vaultKey = rows.text(0, 7)
         self.facts.policy = StorePolicy(reading: policy)
         let differences = StorePolicy(self.parts.policy).differences(from: self.facts.policy)
         guard differences.isEmpty || self.parts.acceptsOtherPolicy else {
@@ -176,9 +199,38 @@ final class StoreSession {
         self.heldVaultKey = name
     }
 
-    /// Rejects settings that could cause the statement's commit to be lost.
+    /// Rejects settings that could cause the statement's commit to be lost, and a schema that could change its writes.
     func check(_ rows: PostgreSQLRows) throws(PostgreSQLStoreOpenError) {
-        let text = rows.text(0, 0)
+        try self.check(settings: rows.text(0, 0))
+        try self.check(objects: rows.text(0, 6))
+    }
+
+    /// Rejects unknown objects in the schema, if the statement returned the objects (``SchemaObjects/expression``).
+    func check(objects text: String?) throws(PostgreSQLStoreOpenError) {
+        guard let text else { return }
+        guard let objects = SchemaObjects(text) else { throw .otherSchema(SchemaObjects.unreadable) }
+        let differences = objects.differences
+        guard differences.isEmpty else { throw .otherSchema(differences) }
+        self.parsed = self.parsed.suffix(Self.mostParsed - 1) + [objects.parsed]
+        self.hasNewParsed = true
+    }
+
+    /// Tells the database which statements need not return the schema's objects again; called between transactions.
+    ///
+    /// Within a transaction, a later statement that is parsed again would have the same time as an earlier one.
+    func recordSchemaChecks() throws(PostgreSQLFailure) {
+        let now = self.parts.machine.now()
+        if now >= self.nextSchemaCheck {
+            self.nextSchemaCheck = now + Self.schemaCheckInterval
+            (self.parsed, self.hasNewParsed) = ([], true)
+        }
+        guard self.hasNewParsed else { return }
+        let checked = self.parsed.joined(separator: "|")
+        _ = try self.run("select set_config('\(SchemaObjects.checkedSetting)', $1, false)", [.text(checked)])
+        self.hasNewParsed = false
+    }
+
+    private func check(settings text: String?) throws(PostgreSQLStoreOpenError) {
         guard text == nil || text != self.safeSettings else { return }
         guard let settings = text.flatMap(DurabilitySettings.init) else {
             throw .losesCommits("its settings cannot be read")
@@ -192,12 +244,11 @@ final class StoreSession {
     ///
     /// Threat: a commit that waits for a standby succeeds without a warning if the standby's name is removed from the
     /// settings, as Patroni does once no standby is left. Its session sees the new settings from the next statement on.
-    /// The tables need no second check: a table that has become unlogged in the meantime keeps this commit until the
-    /// database crashes or fails over, and the next batch notices that it is unlogged.
+    /// The schema needs no second check: the statement's locks on its tables keep others from changing them.
     func checkAfterCommit() throws(PostgreSQLFailure) {
         guard self.parts.durability == .replicated else { return }
         do {
-            try self.check(self.run("select \(DurabilitySettings.expressionWithoutTables)"))
+            try self.check(settings: self.run("select \(DurabilitySettings.expression)").text(0, 0))
         } catch {
             throw .outcomeUnknown("\(error)")
         }

@@ -121,6 +121,7 @@ final class StoreTransaction {
     init(_ access: Access, on session: StoreSession, _ parts: StoreParts) throws {
         self.session = session
         self.parts = parts
+        try session.recordSchemaChecks()
         _ = try session.run(access == .reading ? "begin read only" : "begin")
         // The table lock is granted in the order of requests. The row lock is not: under load, transactions that share
         // it keep overtaking a revocation of the solution.
@@ -131,8 +132,13 @@ final class StoreTransaction {
             case .writing: " for share of facts"
             case .changingFacts: " for update of facts"
             }
-        try session.take(try session.run("select \(StoreSession.factColumns) from facts\(lock)"))
+        try session.take(try session.run("select \(session.factColumns) from facts\(lock)"))
     }
+
+    /// Counts the commit, and returns the schema's objects if they may have changed since the transaction began.
+    ///
+    /// The tables that the transaction wrote are locked by now, so none of them can change before the commit.
+    static let count = "\(ConfirmedCommits.count(server: 1, lane: 2)), \(SchemaObjects.expression)"
 
     func commit() throws {
         let done = try self.session.commit("commit")
@@ -151,8 +157,9 @@ final class StoreTransaction {
             try self.commit()
             return try self.session.checkAfterCommit()
         }
-        let counted = try self.run(ConfirmedCommits.count(server: 1, lane: 2), confirmed.values(of: .transactions))
+        let counted = try self.run(Self.count, confirmed.values(of: .transactions))
         guard let number = counted.number(0, 0) else { throw StoreError.corrupt }
+        try self.session.check(objects: counted.text(0, 1))
         try self.announceEnds()
         try self.commit()
         try self.session.checkAfterCommit()
@@ -203,12 +210,15 @@ extension StoreTransaction {
     }
 
     /// Writes a locked wallet's narrow row.
+    ///
+    /// Invariant (G4): the database returns the row that it stored, which is the one that was sent.
     func keep(_ values: StoredValues) throws {
+        let narrow = values.narrow(by: self.key)
         let changed = try self.run(
-            "update wallets set record = $2 where id = $1 and record = $3",
-            [.bytes(values.id.bytes), .bytes(values.narrow(by: self.key)), .bytes(values.onFile)]
+            "update wallets set record = $2 where id = $1 and record = $3 returning record",
+            [.bytes(values.id.bytes), .bytes(narrow), .bytes(values.onFile)]
         )
-        guard changed.changed == 1 else { throw StoreError.corrupt }
+        guard changed.count == 1, changed.bytes(0, 0) == narrow else { throw StoreError.corrupt }
     }
 
     /// Writes both rows of a locked wallet, the wide one as the next version.

@@ -75,9 +75,9 @@ struct LeaseTable {
             renewed_at
         """
     static let tables = "facts left join leases on true order by server"
-    private static let newestColumn = 7
-    fileprivate static let firstRowColumn = 8
-    private static let columnCount = 20
+    private static let newestColumn = 8
+    fileprivate static let firstRowColumn = 9
+    private static let columnCount = 21
 
     /// The lock for taking a lease (shared) and for recording a new version of the vault's keys (exclusive).
     ///
@@ -124,6 +124,7 @@ struct LeaseTable {
         takesMaintenance: Bool,
         at time: Int64?
     ) throws -> Renewal? {
+        try self.session.recordSchemaChecks()
         let rows = try self.session.commit(
             """
             with renewed as (

@@ -35,6 +35,8 @@ package struct DatabaseReport: Hashable, Sendable {
     package let standbys: Int64
     /// The number of standbys that acknowledge commits, or nil if this role is not allowed to see it.
     package let synchronousStandbys: Int64?
+    /// The objects in the store's schema that this program does not make, makes otherwise, or misses.
+    package let schemaDifferences: [String]
     /// The rights that the role lacks or should not have, each with its remedy.
     package let rightsProblems: [String]
     /// The database's time, in milliseconds since 1970, and the time that the query took.
@@ -117,10 +119,12 @@ package struct DatabaseReport: Hashable, Sendable {
         self.isRestored = kept?.flag(0, 2) == false
         self.isOfUnknownOrigin = kept?.flag(0, 3) ?? false
         self.isUnused = kept?.flag(0, 4) ?? false
-        let expression =
-            self.schemaVersion == nil
-            ? DurabilitySettings.expressionWithoutTables : DurabilitySettings.expression
-        guard let settings = try ask("select \(expression)").text(0, 0).flatMap(DurabilitySettings.init) else {
+        let isKnown = self.schemaVersion.map { $0 <= Schema.version } ?? false
+        let objects = isKnown ? try ask(SchemaObjects.statement).text(0, 0) : nil
+        self.schemaDifferences =
+            objects.map { SchemaObjects($0)?.differences ?? SchemaObjects.unreadable } ?? []
+        let text = try ask("select \(DurabilitySettings.expression)").text(0, 0)
+        guard let settings = text.flatMap(DurabilitySettings.init) else {
             throw PostgreSQLStoreOpenError.unreachable("its settings cannot be read")
         }
         self.settings = settings.named.map { Setting(name: $0.name, value: $0.value) }

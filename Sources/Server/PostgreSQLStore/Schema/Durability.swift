@@ -16,18 +16,11 @@ package enum Durability: String, Hashable, Sendable {
 /// standby. 
 struct DurabilitySettings: Hashable {
     /// An SQL expression that returns all of them as one text.
-    static let expression = Self.expression(areLogged: Schema.areTablesLogged)
-
-    /// A variant of ``expression`` that does not look at the tables, and always reports them as logged.
-    static let expressionWithoutTables = Self.expression(areLogged: "true")
-
-    private static func expression(areLogged: String) -> String {
-        """
+    static let expression = """
         concat_ws('|', current_setting('synchronous_commit'), current_setting('fsync'),
             current_setting('full_page_writes'), current_setting('client_min_messages'), pg_is_in_recovery(),
-            \(areLogged), current_setting('synchronous_standby_names'))
+            current_setting('synchronous_standby_names'))
         """
-    }
 
     private let fields: [Substring]
 
@@ -35,12 +28,12 @@ struct DurabilitySettings: Hashable {
     ///
     /// Returns nil for any other text.
     init?(_ text: String) {
-        self.fields = text.split(separator: "|", maxSplits: 6, omittingEmptySubsequences: false)
-        guard self.fields.count == 7 else { return nil }
+        self.fields = text.split(separator: "|", maxSplits: 5, omittingEmptySubsequences: false)
+        guard self.fields.count == 6 else { return nil }
     }
 
     /// The names of the standbys that a commit waits for, empty if it waits for none.
-    var standbyNames: String { String(self.fields[6].trimmingSpaces) }
+    var standbyNames: String { String(self.fields[5].trimmingSpaces) }
 
     /// The number of standbys that a commit waits for: n in `FIRST n (…)`, `ANY n (…)` and `n (…)`, and otherwise 1.
     ///
@@ -57,9 +50,6 @@ struct DurabilitySettings: Hashable {
         let names = ["synchronous_commit", "fsync", "full_page_writes", "client_min_messages"]
         return zip(names, self.fields).map { ($0, String($1)) } + [("synchronous_standby_names", self.standbyNames)]
     }
-
-    /// The problem with a table that is not in the log.
-    static let unlogged = "a table of the store is unlogged, so a crash empties it; set it logged"
 
     /// Returns the first setting that could cause a commit to be lost, with its remedy, or nil if all settings are
     /// safe.
@@ -87,7 +77,6 @@ struct DurabilitySettings: Hashable {
             return "client_min_messages is \(self.fields[3]), which hides that a commit did not wait; set it to warning"
         }
         if self.fields[4] != "f" { return "the database is a standby; name the primary, or several hosts" }
-        if self.fields[5] != "t" { return Self.unlogged }
         return nil
     }
 }

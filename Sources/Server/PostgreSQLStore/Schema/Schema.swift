@@ -16,7 +16,7 @@ enum Schema {
     static let searchPath = "set search_path = remote_pin, pg_temp"
 
     /// The tables of version 1.
-    private static let firstTables = [
+    static let firstTables = [
         "wallets", "wallet_values", "unopened", "ended", "last_sessions", "recorded_blocks", "denied_recovery_codes",
         "barred_hardware_keys", "purged_codes", "operator_values", "vault_versions", "share_refresh", "commit_numbers",
         "audit_marks", "epochs", "facts",
@@ -25,16 +25,6 @@ enum Schema {
     private static let laterTables = ["leases", "revocation_count", "revocations", "accounted_commits"]
 
     static let tables = Schema.firstTables + Schema.laterTables
-
-    /// An SQL expression that is false if a crash would empty a table.
-    ///
-    /// Only a permanent table is publishable. The function reads a cache of the catalog, so all tables together cost
-    /// less than a query for three rows of `pg_class`, and each batch can afford it.
-    static let areTablesLogged: String = {
-        let first = Schema.firstTables.map { "pg_relation_is_publishable('\($0)')" }
-        let later = Schema.laterTables.map { "coalesce(pg_relation_is_publishable(to_regclass('\($0)')), true)" }
-        return "(\((first + later).joined(separator: " and ")))"
-    }()
 
     /// The migration from each version n to n + 1; the first one creates a new store.
     ///
@@ -156,6 +146,9 @@ enum Schema {
         """,
     ]
 
+    /// Returns the statements that make the schema of a version.
+    static func statements(upTo version: Int64) -> [String] { Array(Self.migrations.prefix(Int(version))) }
+
     /// An SQL expression for the place of this database, which changes when a dump is restored, but not in a failover.
     ///
     /// `facts` stores the place, and a dump contains the place of its source. A server therefore detects a restored
@@ -181,7 +174,7 @@ enum Schema {
             _ = try connection.run("rollback", within: limit)
             throw PostgreSQLStoreOpenError.exists
         }
-        for migration in Self.migrations.prefix(Int(version)) { _ = try connection.run(migration, within: limit) }
+        for migration in Self.statements(upTo: version) { _ = try connection.run(migration, within: limit) }
         _ = try connection.run(
             "insert into facts (schema_version, record_key_check, policy) values ($1, $2, $3)",
             [.number(version), .bytes(parts.key.check), .text(StorePolicy(parts.policy).text)],

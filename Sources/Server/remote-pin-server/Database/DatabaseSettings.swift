@@ -164,7 +164,7 @@ struct DatabaseSettings {
         case .unreachable, .losesCommits, .unfinishedCopy, .nameInUse, .epochEnded: kind = .unavailable
         case .missing, .exists, .otherVersion, .otherKey, .lacksVaultKey, .markOfAnotherServer: kind = .configuration
         case .files: kind = .files
-        case .lostCommits, .restored, .unknownOrigin, .otherPolicy: kind = .operatorMustAct
+        case .lostCommits, .restored, .unknownOrigin, .otherPolicy, .otherSchema: kind = .operatorMustAct
         }
         return StartFailure(kind, "the database \(self.place): \(Problem(error))")
     }
@@ -200,6 +200,9 @@ extension Problem {
                     + "policy set`"
             case .nameInUse:
                 "give each server another `cluster.server`, or stop the other process and start this one again"
+            case .otherSchema:
+                "find out who changed it and remove the change (docs/cluster.md#the-schema); until then no server "
+                    + "judges a PIN"
             case .unfinishedCopy: "run `remote-pin-server store copy` until it is done"
             case .lacksVaultKey: "install the newest copy of `vault.key-file`, and run `admin reload` or start again"
             case .otherKey: "install the `vault.key-file` that the store was created with"

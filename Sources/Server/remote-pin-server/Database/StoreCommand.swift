@@ -90,7 +90,8 @@ struct StoreStatus: AsyncParsableCommand {
         abstract: "Show the PostgreSQL store: server, schema, rights, and the losses that a failover could cause.",
         discussion: """
             Connects once and changes nothing. Exit status: 0 if a server could serve, 69 if the database cannot be \
-            used now, 78 if its schema, rights or version are wrong, and 79 if it lacks commits or keeps another policy.
+            used now, 78 if its rights or version are wrong, and 79 if it lacks commits, keeps another policy, or has \
+            objects in its schema that this program does not make.
 
               remote-pin-server store status /srv/remote-pin
               remote-pin-server store status --json --config /etc/remote-pin/server.yaml
@@ -172,6 +173,9 @@ extension DatabaseReport {
             problems.append((.configuration, "PostgreSQL \(self.version) is too old; install version 15 or newer"))
         }
         problems += self.rightsProblems.map { (.configuration, $0) }
+        if !self.schemaDifferences.isEmpty {
+            problems.append((.operatorMustAct, "\(Problem(.otherSchema(self.schemaDifferences)))"))
+        }
         if let durabilityProblem {
             problems.append((.unavailable, "the database may lose commits: \(durabilityProblem)"))
         }

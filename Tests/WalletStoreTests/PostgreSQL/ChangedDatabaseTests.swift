@@ -1,0 +1,318 @@
+import PostgreSQLClient
+import Synchronization
+import TestSupport
+import Testing
+import Vocabulary
+
+@testable import PostgreSQLStore
+@testable import WalletStore
+
+@Suite("A database whose schema another program changed")
+struct ChangedDatabaseTests {
+    private let place: PostgreSQLPlace
+    private let connection: PostgreSQLConnection
+
+    init() async throws {
+        self.place = try await PostgreSQLPlace()
+        self.connection = try self.place.connect()
+    }
+
+    private static let oldRow = """
+        create function public.old_row() returns trigger language plpgsql as $$ begin return old; end $$
+        """
+    private static let noRow = """
+        create function public.no_row() returns trigger language plpgsql as $$ begin return null; end $$
+        """
+
+    /// Changes of a table, which are found by the next batch even if it does not use that table.
+    static let ofTables: [SchemaChange] =
+        [
+            SchemaChange(
+                oldRow,
+                "create trigger undo before update on wallets for each row execute function public.old_row()",
+                undo: "drop trigger undo on wallets",
+                named: "trigger undo on wallets is unknown"
+            ),
+            SchemaChange(
+                """
+                create function public.undo() returns trigger language plpgsql as $$ begin
+                    update remote_pin.wallets set record = old.record where id = new.id; return null;
+                end $$
+                """,
+                """
+                create trigger undo after update on wallets for each row when (pg_trigger_depth() = 0)
+                execute function public.undo()
+                """,
+                undo: "drop trigger undo on wallets",
+                named: "trigger undo on wallets is unknown"
+            ),
+            SchemaChange(
+                noRow,
+                """
+                create constraint trigger later after update on wallets deferrable initially deferred
+                for each row execute function public.no_row()
+                """,
+                undo: "drop trigger later on wallets",
+                named: "trigger later on wallets is unknown"
+            ),
+            SchemaChange(
+                noRow,
+                "create trigger all_rows after truncate on leases for each statement execute function public.no_row()",
+                "alter table leases disable trigger all_rows",
+                undo: "drop trigger all_rows on leases",
+                named: "trigger all_rows on leases is unknown"
+            ),
+            SchemaChange(
+                "create rule lose as on update to wallets do instead nothing",
+                undo: "drop rule lose on wallets",
+                named: "rule lose on wallets is unknown"
+            ),
+            SchemaChange(
+                "create policy hide on wallets using (false)",
+                "alter table wallets enable row level security, force row level security",
+                undo: "drop policy hide on wallets",
+                "alter table wallets disable row level security, no force row level security",
+                named: "policy hide on wallets is unknown; row security of wallets is unknown"
+            ),
+            SchemaChange(
+                "alter table leases alter acknowledged set default 9000",
+                undo: "alter table leases alter acknowledged set default 0",
+                named: "column leases.acknowledged is changed"
+            ),
+            SchemaChange(
+                "alter table wallets add copy bytea generated always as (record) stored",
+                undo: "alter table wallets drop copy",
+                named: "column wallets.copy is unknown"
+            ),
+            SchemaChange(
+                "create table public.more () inherits (wallets)",
+                undo: "drop table public.more",
+                named: "inheritance of wallets by public.more is unknown"
+            ),
+            SchemaChange(
+                "alter table wallets rename to kept",
+                "create view wallets as select * from kept",
+                undo: "drop view wallets",
+                "alter table kept rename to wallets",
+                named: "view wallets is unknown"
+            ),
+            SchemaChange(
+                "alter table wallets add constraint short check (length(record) < 1000)",
+                undo: "alter table wallets drop constraint short",
+                named: "constraint short on wallets is unknown"
+            ),
+            SchemaChange(
+                "create table public.guests (id bytea references wallets on update cascade)",
+                undo: "drop table public.guests",
+                named: " on wallets is unknown"
+            ),
+            SchemaChange(
+                "create index by_record on wallets ((record || id))",
+                undo: "drop index by_record",
+                named: "index by_record on wallets is unknown"
+            ),
+            SchemaChange(
+                "alter table recorded_blocks drop constraint recorded_blocks_pkey",
+                undo: "alter table recorded_blocks add primary key (id)",
+                named: "index recorded_blocks_pkey on recorded_blocks is missing"
+            ),
+            SchemaChange(
+                "alter table audit_marks alter mac type text collate \"C\"",
+                undo: "alter table audit_marks alter mac type text collate \"default\"",
+                named: "column audit_marks.mac is changed"
+            ),
+            SchemaChange(
+                "alter table epochs alter mac drop not null",
+                undo: "alter table epochs alter mac set not null",
+                named: "column epochs.mac is changed"
+            ),
+        ]
+        + Schema.tables.map {
+            SchemaChange(
+                "alter table \($0) set unlogged",
+                undo: "alter table \($0) set logged",
+                named: "unlogged table \($0) is unknown"
+            )
+        }
+
+    /// Objects that no statement of a connected server uses.
+    static let apart: [SchemaChange] = [
+        SchemaChange("create table notes (id bigint)", undo: "drop table notes", named: "table notes is unknown"),
+        SchemaChange("create view ids as select id from wallets", undo: "drop view ids", named: "view ids is unknown"),
+        SchemaChange(
+            "create function string_agg(bytea, text) returns bytea language sql as $$ select ''::bytea $$",
+            undo: "drop function string_agg(bytea, text)",
+            named: "function string_agg(bytea,text) is unknown"
+        ),
+        SchemaChange(
+            "create domain short as bytea check (length(value) < 9)",
+            undo: "drop domain short",
+            named: "type short is unknown"
+        ),
+        SchemaChange("create sequence numbers", undo: "drop sequence numbers", named: "sequence numbers is unknown"),
+        SchemaChange(
+            "create materialized view counts as select count(*) from wallets",
+            undo: "drop materialized view counts",
+            named: "materialized view counts is unknown"
+        ),
+    ]
+
+    private func differences() async throws -> String {
+        let parts = self.place.parts()
+        let report = try await DatabaseReport.read(of: parts.target, for: parts.durability, within: parts.timeLimit)
+        return report.schemaDifferences.joined(separator: "; ")
+    }
+
+    private func run(_ statements: [String]) throws {
+        for statement in statements { try self.connection.run(statement) }
+    }
+
+    private func expectNotOpened(_ change: SchemaChange) async throws {
+        let error = await #expect(throws: PostgreSQLStoreOpenError.self) { _ = try await self.place.open() }
+        guard case .otherSchema(let differences)? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(differences.joined(separator: "; ").contains(change.named), "\(differences)")
+        #expect(try await self.differences() == differences.joined(separator: "; "))
+    }
+
+    @Test("the statements that make the schema of each version make the objects that this program expects")
+    func expected() async throws {
+        for version in Int64(1)...Schema.version {
+            let connection = try self.place.cluster.connect(to: self.place.cluster.database())
+            try connection.run(Schema.searchPath)
+            try Schema.create(on: connection, self.place.parts(), version: version)
+            let text = try #require(try connection.run(SchemaObjects.statement).text(0, 0))
+            #expect(try #require(SchemaObjects(text)).differences == [], "version \(version)")
+        }
+    }
+
+    @Test(
+        "a change of a table is found by the next batch, which gets no verdict; nothing is judged until it is undone",
+        arguments: Self.ofTables
+    )
+    func found(change: SchemaChange) async throws {
+        let store = try await self.place.open()
+        let wallet = try await TestWallet(in: store)
+        let left = { (count: Int) in AttemptOutcome.notValid(.wrong(.open(attemptsLeft: count, finalRound: false))) }
+        for count in [3, 2] { #expect(try await store.judge(wallet.attempt(right: false)) == left(count)) }
+        try self.run(change.make)
+        for _ in 0..<3 {
+            await #expect(throws: StoreError.self) { try await store.judge(wallet.attempt(right: true)) }
+        }
+        await #expect(throws: StoreError.unavailable) {
+            try await store.recordWipe(of: wallet.id, at: TestWallet.start)
+        }
+        // With some of these changes, the statements cannot be parsed.
+        if !change.named.hasPrefix("view wallets") { try await self.expectNotOpened(change) }
+        #expect(try await self.differences().contains(change.named))
+        try self.run(change.undo)
+        #expect(try await self.differences() == "")
+        #expect(
+            await eventually {
+                if case .valid? = try? await store.judge(wallet.attempt(right: true)) { return true }
+                return false
+            }
+        )
+        await store.close()
+    }
+
+    @Test(
+        "an object beside the tables is found at a start, in a report, and by a connected server within an hour",
+        arguments: Self.apart
+    )
+    func beside(change: SchemaChange) async throws {
+        let passed = Mutex(Duration.zero)
+        var parts = self.place.parts()
+        parts.machine.now = { .now + passed.withLock(\.self) }
+        let store = try await PostgreSQLWalletStore.open(parts)
+        let wallet = try await TestWallet(in: store)
+        _ = try await store.judge(wallet.attempt(right: true))
+        try self.run(change.make)
+        try await self.expectNotOpened(change)
+        passed.withLock { $0 = .seconds(3600) }
+        await #expect(throws: StoreError.outcomeUnknown) { try await store.judge(wallet.attempt(right: true)) }
+        await #expect(throws: StoreError.unavailable) { try await store.judge(wallet.attempt(right: true)) }
+        try self.run(change.undo)
+        #expect(await eventually { (try? await store.judge(wallet.attempt(right: true))) != nil })
+        await store.close()
+    }
+
+    @Test("a trigger that is committed while a transaction waits for the table's lock ends that transaction")
+    func duringTransaction() async throws {
+        let store = try await self.place.open()
+        let wallet = try await TestWallet(in: store)
+        let effect = Attempt.Effect.replacePINKey(identity: TestWallet.bytes(300), newKeyID: .random())
+        _ = try await store.isSolutionRevoked()
+        try self.run([Self.oldRow, "begin"])
+        try self.run([
+            "create trigger undo before update on wallet_values for each row execute function public.old_row()"
+        ])
+        let change = Task { try await store.judge(wallet.attempt(right: true, effect: effect)) }
+        let waiting = "select from pg_stat_activity where wait_event_type = 'Lock' and datname = $1"
+        let other = try self.place.connect()
+        while try other.run(waiting, [.text(self.place.database)]).count == 0 { await Task.yield() }
+        try self.connection.run("commit")
+        await #expect(throws: StoreError.unavailable) { _ = try await change.value }
+        try self.run(["drop trigger undo on wallet_values"])
+        #expect(
+            await eventually {
+                (try? await store.judge(wallet.attempt(right: false)))
+                    == .notValid(.wrong(.open(attemptsLeft: 3, finalRound: false)))
+            },
+            "the attempt before was rolled back"
+        )
+        await store.close()
+    }
+
+    @Test("a row that the database did not store as it was sent gets no verdict")
+    func otherRow() throws {
+        let (wallet, row) = (WalletID.random(), [UInt8](repeating: 7, count: NarrowRow.byteCount))
+        #expect(try JudgingWorker.written(wallet.bytes + row, of: [wallet: row]) == [wallet])
+        #expect(try JudgingWorker.written([], of: [wallet: row]) == [])
+        var changed = row
+        changed[3] ^= 1
+        let other = WalletID.random()
+        for returned in [wallet.bytes + changed, wallet.bytes + row.dropLast(), other.bytes + row] {
+            #expect(throws: PostgreSQLFailure.self) { try JudgingWorker.written(returned, of: [wallet: row]) }
+        }
+    }
+
+    @Test("maintenance of the database stops no server: its statistics, its indexes and the room in its tables")
+    func maintenance() async throws {
+        let store = try await self.place.open()
+        let wallet = try await TestWallet(in: store)
+        _ = try await store.judge(wallet.attempt(right: true))
+        for statement in [
+            "analyze", "vacuum", "vacuum full", "reindex table wallets", "reindex table concurrently wallets",
+            "cluster wallets using wallets_pkey", "alter table wallets set (fillfactor = 60)",
+            "create publication p for table wallets", "grant select on wallets to public",
+            "comment on table wallets is 'x'",
+        ] {
+            try self.connection.run(statement)
+            try await #expect(store.judge(wallet.attempt(right: true)).isValid, "\(statement)")
+        }
+        await store.close()
+    }
+}
+
+extension AttemptOutcome {
+    fileprivate var isValid: Bool {
+        if case .valid = self { true } else { false }
+    }
+}
+
+/// A change of a schema by another program, and its opposite.
+struct SchemaChange: Sendable, CustomTestStringConvertible {
+    let make: [String]
+    let undo: [String]
+    /// The object, as the differences name it.
+    let named: String
+
+    init(_ make: String..., undo: String..., named: String) {
+        (self.make, self.undo, self.named) = (make, undo, named)
+    }
+
+    var testDescription: String { self.named }
+}
