@@ -78,7 +78,7 @@ struct AppendFileTests {
         let file = try AppendFile(path)
         disk.fill()
         // The rest of the file's page takes some of these bytes.
-        #expect(throws: AppendFile.AppendError.refused(.diskFull(path))) {
+        #expect(throws: AppendFile.AppendError.refused(.diskFull(path, errno: ENOSPC))) {
             try file.append(Array(repeating: 4, count: 10_000))
         }
         #expect(try DurableFile.read(path, atMost: 10_000) == [1, 2, 3])

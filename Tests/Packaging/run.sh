@@ -89,7 +89,7 @@ inside runuser -u remote-pin-portal -- remote-pin-portal --check --config /etc/r
 say "a TLS key owned by root is reported with the remedy"
 inside chown root: /var/lib/remote-pin/lab/server/tls.key
 fails as_server remote-pin-server check-config --config /etc/remote-pin/server.yaml >"$work/key.out" 2>&1
-must grep -q 'tls.key`: /var/lib/remote-pin/lab/server/tls.key: permission denied; run this as' "$work/key.out"
+must grep -q 'tls.key`: /var/lib/remote-pin/lab/server/tls.key: permission denied (EACCES); run this as' "$work/key.out"
 inside chown remote-pin: /var/lib/remote-pin/lab/server/tls.key
 
 # Starts the server as its unit does, and waits for READY=1.

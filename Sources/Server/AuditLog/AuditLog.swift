@@ -73,7 +73,7 @@ package final class AuditLog: Sendable {
     }
 
     /// Returns whether a log exists at this path.
-    package static func exists(at path: String) -> Bool { DurableFile.exists(path) }
+    package static func exists(at path: String) -> Bool { DurableFile.isNamed(path) }
 
     /// Returns the time of the last complete entry, without verifying it, or nil if the file has no readable entry.
     package static func newestTime(at path: String) -> Timestamp? {

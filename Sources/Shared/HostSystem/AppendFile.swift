@@ -47,17 +47,26 @@ package final class AppendFile: Sendable {
 
     /// Opens an existing file for reading and appending.
     package convenience init(_ path: String) throws(FileError) {
-        try self.init(Descriptor(opening: path, flags: O_RDWR | O_APPEND | O_NOFOLLOW))
+        try self.init(Descriptor(regular: path, flags: O_RDWR | O_APPEND))
     }
 
     /// Opens an existing file for reading only.
-    package convenience init(reading path: String) throws(FileError) {
-        try self.init(Descriptor(opening: path, flags: O_RDONLY))
+    ///
+    /// - Parameter followingLinks: Whether the path may be a link, because no other file is looked for beside it.
+    package convenience init(reading path: String, followingLinks: Bool = false) throws(FileError) {
+        try self.init(Descriptor(regular: path, flags: O_RDONLY, followingLinks: followingLinks))
     }
 
     private init(_ file: consuming Descriptor) throws(FileError) {
         self.length = Mutex(try file.byteCount())
         self.file = file
+    }
+
+    /// Opens a file for reading only, or returns nil if nothing has that name.
+    ///
+    /// A dangling link is not a missing file.
+    package static func ifPresent(reading path: String) throws(FileError) -> AppendFile? {
+        do throws(FileError) { return try AppendFile(reading: path) } catch .notFound { return nil }
     }
 
     /// Returns the current length of the file.
@@ -77,7 +86,7 @@ package final class AppendFile: Sendable {
         let offset = max(0, length - count)
         let bytes = try self.read(at: offset, atMost: length - offset)
         // We need a separate descriptor because ours was opened for appending.
-        let file = try Descriptor(opening: self.file.path, flags: O_WRONLY | O_NOFOLLOW)
+        let file = try Descriptor(regular: self.file.path, flags: O_WRONLY)
         try file.write(bytes, at: offset)
         try file.synchronize()
     }

@@ -31,13 +31,11 @@ package enum DurableFile {
         let temporary = "\(path).\(String(UInt64.random(in: .min ... .max), radix: 36)).new"
         do throws(FileError) {
             try self.writeNew(bytes, to: temporary, flags: O_CREAT | O_EXCL, mode: mode)
-            // We use link(2) because it fails if the name exists, whereas rename(2) would replace the file.
-            try SystemCall.retrying(path) { unsafe link(temporary, path) }
+            try self.renameExclusively(temporary, to: path)
         } catch {
             unsafe unlink(temporary)
             throw error
         }
-        unsafe unlink(temporary)
         try self.synchronizeFolder(of: path)
     }
 
@@ -58,7 +56,8 @@ package enum DurableFile {
         _ path: String,
         atMost limit: Int
     ) throws(FileError) -> (bytes: [UInt8], mode: UInt32) {
-        let file = try Descriptor(opening: path, flags: O_RDONLY)
+        // A Kubernetes secret is a symbolic link.
+        let file = try Descriptor(regular: path, flags: O_RDONLY, followingLinks: true)
         var status = stat()
         try SystemCall.retrying(path) { unsafe fstat(file.number, &status) }
         return (try file.read(atMost: limit), status.st_mode & 0o7777)
@@ -137,6 +136,12 @@ package enum DurableFile {
         (try? self.status(of: path)) != nil
     }
 
+    /// Returns whether anything has this name, such as a symbolic link to a file that does not exist.
+    package static func isNamed(_ path: String) -> Bool {
+        var status = stat()
+        return unsafe lstat(path, &status) == 0
+    }
+
     /// Returns whether the path is a folder, following symbolic links.
     package static func isFolder(_ path: String) -> Bool {
         guard let status = try? self.status(of: path) else { return false }
@@ -174,8 +179,8 @@ package enum DurableFile {
     }
 
     private static func writeNew(_ bytes: [UInt8], to path: String, flags: Int32, mode: UInt32) throws(FileError) {
-        // O_NOFOLLOW: a symbolic link that an attacker placed here must not redirect the write.
-        let file = try Descriptor(opening: path, flags: O_WRONLY | O_NOFOLLOW | flags, mode: mode)
+        // A symbolic link that an attacker placed here must not redirect the write.
+        let file = try Descriptor(regular: path, flags: O_WRONLY | flags, mode: mode)
         try SystemCall.retrying(path) { fchmod(file.number, mode) }
         try file.write(bytes)
         try file.synchronize()

@@ -8,14 +8,23 @@ package enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
     ///
     /// Create it, or ask the user for the right path.
     case notFound(String)
-    /// Access is not permitted.
+    /// Access is not permitted (EACCES), or the operation is not (EPERM).
     ///
     /// Tell the user.
-    case notAllowed(String)
-    /// The disk is full and nothing was changed.
+    case notAllowed(String, errno: Int32)
+    /// The file system is read-only, so permissions are not the cause.
+    ///
+    /// Tell the user to look for errors of the disk and to remount it.
+    case readOnly(String)
+    /// The disk (ENOSPC), the user's quota (EDQUOT) or the limit on file sizes (EFBIG) leaves no room, and nothing was
+    /// changed.
     ///
     /// Retry once space is available.
-    case diskFull(String)
+    case diskFull(String, errno: Int32)
+    /// The name does not lead to a regular file of its own.
+    ///
+    /// Tell the user to put the file itself in its place.
+    case odd(String, OddFile)
     /// The file is larger than this kind of file should be, so it is probably the wrong one.
     case tooLarge(String, limit: Int)
     /// The name is in use.
@@ -30,8 +39,8 @@ package enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The file or folder.
     package var path: String {
         switch self {
-        case .notFound(let path), .notAllowed(let path), .diskFull(let path), .tooLarge(let path, limit: _),
-            .exists(let path), .other(let path, errno: _):
+        case .notFound(let path), .notAllowed(let path, errno: _), .readOnly(let path), .diskFull(let path, errno: _),
+            .odd(let path, _), .tooLarge(let path, limit: _), .exists(let path), .other(let path, errno: _):
             path
         }
     }
@@ -40,12 +49,11 @@ package enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
     package var reason: String {
         switch self {
         case .notFound: "no such file or folder"
-        case .notAllowed: "permission denied"
-        case .diskFull: "no space left on the device"
+        case .readOnly: SystemCall.text(of: EROFS)
+        case .odd(_, let kind): kind.description
         case .tooLarge(_, let limit): "longer than \(limit) bytes"
         case .exists: "exists already"
-        case .other(_, ELOOP): "a symbolic link, which is not followed here; name the file that it leads to"
-        case .other(_, let errno): SystemCall.text(of: errno)
+        case .notAllowed(_, let errno), .diskFull(_, let errno), .other(_, let errno): SystemCall.text(of: errno)
         }
     }
 }

@@ -32,7 +32,8 @@ package final class FileLock: Sendable {
     }
 
     private init(_ path: String, _ operation: Int32) throws(LockError) {
-        self.file = try mapError(Descriptor(opening: path, flags: O_RDWR | O_CREAT, mode: 0o600), to: LockError.file)
+        // Through a link, the process id below would overwrite another file.
+        self.file = try mapError(Descriptor(regular: path, flags: O_RDWR | O_CREAT, mode: 0o600), to: LockError.file)
         do throws(FileError) {
             try SystemCall.retrying(path) { flock(self.file.number, operation) }
         } catch .other(_, EWOULDBLOCK) {
@@ -76,7 +77,7 @@ package final class FileLock: Sendable {
     ///
     /// It may have exited since.
     package static func holder(_ path: String) -> Int32? {
-        guard let bytes = try? DurableFile.read(path, atMost: 32) else { return nil }
+        guard let bytes = try? AppendFile(reading: path).read(at: 0, atMost: 32) else { return nil }
         return Int32(String(decoding: bytes.prefix { $0 != 0x0A }, as: UTF8.self))
     }
 }

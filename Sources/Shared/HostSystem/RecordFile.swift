@@ -8,9 +8,9 @@ internal import Glibc
 package final class RecordFile: Sendable {
     private let file: Descriptor
 
-    /// Opens an existing file without following a symbolic link.
+    /// Opens an existing file, which must be a regular one.
     package init(opening path: String) throws(FileError) {
-        self.file = try Descriptor(opening: path, flags: O_RDWR | O_NOFOLLOW)
+        self.file = try Descriptor(regular: path, flags: O_RDWR)
     }
 
     /// Returns the length in bytes.

@@ -31,7 +31,8 @@ package enum StandardStreams {
     ///
     /// - Missing streams are opened with an unusable descriptor (gnulib, stdopen). Otherwise, the next file we open
     ///   would get that number, and messages might be written to a store.
-    /// - Writing to a pipe without a reader no longer ends the process (see ``ignoreBrokenPipes()``).
+    /// - Writing to a pipe without a reader no longer ends the process (see ``ignoreBrokenPipes()``), and neither does
+    ///   a write beyond the limit on file sizes, which fails with EFBIG instead (setrlimit(2), RLIMIT_FSIZE).
     /// - If standard output was lost, for example because of a full disk, the process reports it and exits with this
     ///   status, so that the user does not mistake partial output for complete output (gnulib, closeout). This
     ///   overrides the status passed to exit(3). If the reader closes the pipe, it does not want any more output, so
@@ -42,6 +43,7 @@ package enum StandardStreams {
             _ = unsafe open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
         }
         self.ignoreBrokenPipes()
+        signal(SIGXFSZ, SIG_IGN)
         self.statusOfLoss.store(status, ordering: .relaxed)
         atexit {
             if fflush(nil) != 0 { StandardStreams.noteLoss(errno) }

@@ -1,11 +1,15 @@
+internal import CHostSystem
 internal import Glibc
 
 /// Makes system calls, handling interruptions and error numbers in one place.
 enum SystemCall {
-    /// Returns the system's message for an error number.
+    /// Returns the system's message for an error number, with its name: `permission denied (EACCES)`.
     static func text(of code: Int32) -> String {
-        guard let text = unsafe strerror(code) else { return "error \(code)" }
-        return unsafe String(cString: text)
+        guard let words = unsafe strerror(code), let name = unsafe host_system_error_name(code) else {
+            return "error \(code)"
+        }
+        let text = unsafe String(cString: words)
+        return unsafe "\(text.prefix(1).lowercased())\(text.dropFirst()) (\(String(cString: name)))"
     }
 
     /// Makes a call that returns −1 on failure, and repeats it if it is interrupted by a signal (signal(7)).
@@ -23,11 +27,14 @@ enum SystemCall {
     }
 
     /// Converts an error number for a file to an error.
+    ///
+    /// Every error of a file in these programs is classified here, and only here.
     static func error(_ code: Int32, _ path: String) -> FileError {
         switch code {
         case ENOENT: .notFound(path)
-        case EACCES, EPERM, EROFS: .notAllowed(path)
-        case ENOSPC, EDQUOT: .diskFull(path)
+        case EACCES, EPERM: .notAllowed(path, errno: code)
+        case EROFS: .readOnly(path)
+        case ENOSPC, EDQUOT, EFBIG: .diskFull(path, errno: code)
         case EEXIST: .exists(path)
         default: .other(path, errno: code)
         }
@@ -45,6 +52,51 @@ struct Descriptor: ~Copyable {
     init(opening path: String, flags: Int32, mode: mode_t = 0) throws(FileError) {
         self.path = path
         self.number = try SystemCall.retrying(path) { unsafe open(path, flags | O_CLOEXEC, mode) }
+    }
+
+    /// Opens a regular file, and nothing else.
+    ///
+    /// Threat: a promise depends on what is found under a name. A symbolic link gives the main file of a store another
+    /// log than the one beside the link, a second name does the same, and a pipe or device may block forever.
+    ///
+    /// - Parameter followingLinks: Whether a symbolic link or a file with several names is accepted, because no other
+    ///   file is looked for beside it.
+    init(
+        regular path: String,
+        flags: Int32,
+        mode: mode_t = 0,
+        followingLinks: Bool = false
+    ) throws(FileError) {
+        self.path = path
+        self.number = try Self.number(ofRegular: path, flags, mode, followingLinks)
+    }
+
+    private static func number(
+        ofRegular path: String,
+        _ flags: Int32,
+        _ mode: mode_t,
+        _ followingLinks: Bool
+    ) throws(FileError) -> Int32 {
+        var status = stat()
+        // O_NONBLOCK: without it, opening a pipe waits for its other end. It has no effect on regular files.
+        let all = flags | O_NONBLOCK | O_CLOEXEC | (followingLinks ? 0 : O_NOFOLLOW)
+        let number: Int32
+        do throws(FileError) {
+            number = try SystemCall.retrying(path) { unsafe open(path, all, mode) }
+        } catch {
+            // A link, folder or socket cannot be opened in this way; its kind explains more than the error.
+            let look = followingLinks ? unsafe stat(path, &status) : unsafe lstat(path, &status)
+            guard look == 0, let kind = OddFile(status, hasOneName: false) else { throw error }
+            throw .odd(path, kind)
+        }
+        do throws(FileError) {
+            try SystemCall.retrying(path) { unsafe fstat(number, &status) }
+            if let kind = OddFile(status, hasOneName: !followingLinks) { throw .odd(path, kind) }
+        } catch {
+            close(number)
+            throw error
+        }
+        return number
     }
 
     deinit { close(self.number) }

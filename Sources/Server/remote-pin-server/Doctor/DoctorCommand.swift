@@ -75,7 +75,7 @@ struct DoctorCommand: AsyncParsableCommand {
     private static func requireReadable(_ file: String) throws {
         do throws(FileError) {
             _ = try DurableFile.read(file, atMost: 1 << 20)
-        } catch .notAllowed(let path) {
+        } catch .notAllowed(let path, errno: _) {
             throw StartFailure(
                 .notAllowed,
                 "this user may not read \(path); run the doctor with sudo -u, as the server's user"
