@@ -128,7 +128,7 @@ internal import GRDBSQLite
 @safe package struct PreparedRow: ~Copyable {
     private let statement: OpaquePointer
 
-    fileprivate init(_ statement: OpaquePointer) {
+    init(_ statement: OpaquePointer) {
         unsafe self.statement = statement
     }
 
@@ -141,6 +141,12 @@ internal import GRDBSQLite
     /// A copy of the bytes in the column, or nil if the column has another type.
     package func bytes(_ column: Int32) -> [UInt8]? {
         unsafe self.withBytes(column) { unsafe [UInt8]($0) }
+    }
+
+    /// A copy of the text in the column, or nil if the column has another type.
+    package func text(_ column: Int32) -> String? {
+        guard unsafe sqlite3_column_type(self.statement, column) == SQLITE_TEXT else { return nil }
+        return unsafe sqlite3_column_text(self.statement, column).map { unsafe String(cString: $0) }
     }
 
     /// Returns whether the column is NULL.

@@ -18,21 +18,21 @@ package enum WalletCondition: String, Codable, CodingKeyRepresentable, Hashable,
     /// Revoke the wallet.
     case damaged
 
-    /// A revocation takes precedence over a missing session, and both take precedence over the PIN state.
-    init(isRevoked: Bool, sessionOpened: Bool, pin: @autoclosure () -> PINState?) {
+    /// Determines the condition.
+    ///
+    /// A revocation takes precedence over damage, because a revoked wallet needs no attempt record. Damage takes
+    /// precedence over a missing session, because the wallet's first session will fail.
+    init(isRevoked: Bool, sessionOpened: Bool, pin: PINState?) {
         guard !isRevoked else {
             self = .revoked
             return
         }
-        guard sessionOpened else {
-            self = .neverOpened
-            return
-        }
-        switch pin() {
+        switch pin {
+        case nil: self = .damaged
+        case _ where !sessionOpened: self = .neverOpened
         case .open: self = .open
         case .blocked: self = .blocked
         case .blockedPermanently: self = .blockedPermanently
-        case nil: self = .damaged
         }
     }
 }

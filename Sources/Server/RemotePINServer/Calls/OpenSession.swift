@@ -15,6 +15,7 @@ extension Conversation {
         let release = try self.machine.receiveOpenSession()
         try self.requireLease()
         _ = try OpenSessionBody(decoding: call.body)
+        self.log.namedWallet = call.walletID
         let arrival = self.server.time.now()
         let statement = Statement(
             .session,

@@ -13,6 +13,11 @@ struct CallLog: Sendable {
     private let connection: ServerConnection
     /// The wallet of the session, or nil if no session has been opened.
     var wallet: WalletID?
+    /// The wallet named by a call that opens a session, which has not been proven yet.
+    ///
+    /// Only lines about damage have it, because an operator needs the id. A stranger can cause such a line only for a
+    /// wallet that is damaged.
+    var namedWallet: WalletID?
     private(set) var correlationID: CorrelationID
 
     init(_ logger: Logger, of connection: ServerConnection, id: UInt64) {
@@ -23,7 +28,10 @@ struct CallLog: Sendable {
     }
 
     /// Attributes subsequent log lines to this call, or to the connection if `call` is 0.
-    mutating func begin(call: UInt64) { self.correlationID.call = call }
+    mutating func begin(call: UInt64) {
+        self.correlationID.call = call
+        self.namedWallet = nil
+    }
 
     private var metadata: Logger.Metadata {
         var values: Logger.Metadata = [

@@ -162,10 +162,12 @@ struct Conversation {
         guard self.log.writes(level),
             let suppressed = self.server.limits.refusalLog.allow(level, of: self.account, at: self.calledAt)
         else { return }
+        var metadata: Logger.Metadata = ["reason": "\(failure.logged)"]
+        if failure.logLevel == .error, let wallet = self.log.namedWallet { metadata["wallet"] = "\(wallet)" }
         self.log.log(
             level: level,
             "refused",
-            metadata: LogRateLimiter.metadata(["reason": "\(failure.logged)"], suppressed: suppressed)
+            metadata: LogRateLimiter.metadata(metadata, suppressed: suppressed)
         )
     }
 }

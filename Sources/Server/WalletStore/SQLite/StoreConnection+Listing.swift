@@ -7,6 +7,8 @@ import Vocabulary
 /// They read a few rows at a time so that PIN checks do not wait long.
 extension StoreConnection {
     /// Returns rows in order of registration, starting after the one at place `after`.
+    ///
+    /// A wallet whose state does not decode is listed as a damaged one, so that one wallet hides no other.
     func listing(after: UInt64?, limit: Int) throws -> [StoredListing] {
         let rows = try Row.fetchAll(
             self.db,
@@ -22,18 +24,20 @@ extension StoreConnection {
             arguments: [after.map { Int64(bitPattern: $0) } ?? .min, limit]
         )
         return try rows.map { row in
-            let state = try row.walletState(2)
+            let state = try? row.walletState(2)
             let wallet: WalletID = try row.identifier(1)
+            let charges = state.flatMap { try? self.charges(after: $0) }
+            let attempts = charges == nil ? nil : try self.attempts(in: row, at: 4, of: wallet)
             return StoredListing(
                 place: UInt64(bitPattern: try row.number(0)),
                 walletID: wallet,
                 platform: String.fromDatabaseValue(row[6]).flatMap { Platform(rawValue: $0) },
                 registeredAt: Timestamp(milliseconds: try row.number(3)),
-                sessionOpened: state.sessionOpened,
+                sessionOpened: state?.sessionOpened ?? false,
                 lastSession: Int64.fromDatabaseValue(row[5]).map { Timestamp(milliseconds: $0) },
-                revocation: state.revocation,
-                attempts: try self.attempts(in: row, at: 4, of: wallet)?.record,
-                epochCharges: try self.charges(after: state)
+                revocation: state?.revocation,
+                attempts: attempts?.record,
+                epochCharges: charges ?? []
             )
         }
     }

@@ -93,9 +93,8 @@ extension StoreConnection {
             guard key > last, Int64.fromDatabaseValue(row[4]) == key else { throw StoreError.corrupt }
             last = key
             let wallet: WalletID = try row.identifier(1)
-            guard let state = try? row.walletState(2) else { return wallet }
-            guard state.revocation == nil else { return nil }
-            return try self.attempts(in: row, at: 3, of: wallet) == nil ? wallet : nil
+            let (state, record) = (try row.bytesIfAny(2), try row.bytesIfAny(3))
+            return RecordCheck.finding(wallet, state: state, record: record, by: self.key) == .damaged ? wallet : nil
         }
         let next = rows.count < most ? nil : try rows.last.map { UInt64(bitPattern: try $0.number(0)) }
         return RecordCheck(damaged: damaged, next: next)

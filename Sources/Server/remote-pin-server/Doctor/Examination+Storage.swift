@@ -34,6 +34,11 @@ extension Examination {
             let text = "\(folder) has \(Self.size(space.freeByteCount)) of \(Self.size(space.totalByteCount)) free"
             // Leave room for a copy of the store: rotating the vault keys rewrites every wallet through the write-ahead
             // log, and a purge does not shrink the file.
+            guard !space.isReadOnly else {
+                let cure = "look for errors of the disk in the kernel's log, and mount it for writing again"
+                self.add(.problem(.disk, "\(folder) is on a read-only file system (EROFS)", cure: cure))
+                continue
+            }
             let store = folder == self.dataFolder ? (try? StoreFilesState(folder: folder))?.byteCount ?? 0 : 0
             let cure = "free some space or enlarge the volume: a full disk rejects PINs and revocations"
             if space.freeByteCount < Self.leastSpace || !space.hasFileNumbers {
@@ -46,18 +51,22 @@ extension Examination {
         }
     }
 
-    mutating func checkStore() {
+    mutating func checkStore() async {
         let store: StoreFilesState
         do throws(StoreOpenError) {
             store = try StoreFilesState(folder: self.dataFolder)
         } catch {
             let cure =
                 switch error {
-                case .missing: "put the store back, or create one with `remote-pin-server init`"
+                case .missing: "mount its volume, or restore a backup with `remote-pin-server restore`"
+                case .foreignFile: "put the right file in its place; nothing is served until then"
+                case .files, .diskFull: "remove the reason, and run the doctor again"
+                case .inUse: "stop that process"
                 case .newerVersion: "install the newer server"
                 case .backup: "run `remote-pin-server restore`"
                 case .moved: "set `store.kind` to postgresql"
-                default: "keep a copy of the data folder, then restore a backup with `remote-pin-server restore`"
+                case .damaged, .notAStore:
+                    "keep a copy of the data folder, then restore a backup with `remote-pin-server restore`"
                 }
             return self.add(.problem(.store, "\(error)", cure: cure))
         }
@@ -82,9 +91,45 @@ extension Examination {
             let text = "another program changed the database: \(differences.joined(separator: "; "))"
             self.add(.problem(.store, text, cure: cure))
         }
-        for finding in StoreFilesState.structureFindings(in: self.dataFolder) {
-            self.add(.problem(.store, "damaged: \(finding)", cure: "restore a backup with `remote-pin-server restore`"))
+        let findings = StoreFilesState.structureFindings(in: self.dataFolder)
+        for finding in findings { self.add(.problem(.store, "damaged: \(finding)", cure: Self.restoreABackup)) }
+        if findings.isEmpty, store.version == SQLiteWalletStore.version { await self.checkRecords() }
+    }
+
+    private static let restoreABackup = "restore a backup with `remote-pin-server restore`"
+
+    /// Verifies the attempt record of every wallet in a stopped store with the vault's key.
+    private mutating func checkRecords() async {
+        guard let vault = self.files.vault, let key = try? await RecordKey.derived(by: vault) else { return }
+        var line = ProgressLine()
+        defer { line.end() }
+        let records: StoredRecords
+        do {
+            records = try StoredRecords(in: self.dataFolder, key: key) { line.show("\($0) attempt records verified") }
+        } catch {
+            return self.add(.problem(.store, "damaged: \(error)", cure: Self.restoreABackup))
         }
+        if records.namesKey == false {
+            guard records.genuine > 0 else {
+                let cure = "install the copy of the key file that the store was used with"
+                let text = "the store was used with another key `index` than that of `vault.key-file`"
+                return self.add(.problem(.store, text, cure: cure))
+            }
+            self.add(.problem(.store, "its note of the vault's key `index` is damaged", cure: Self.restoreABackup))
+        }
+        guard !records.damaged.isEmpty || records.unreadable > 0 else {
+            return self.add(.good(.store, "\(records.genuine) attempt records, all written by a server"))
+        }
+        let named = records.damaged.isEmpty ? [] : [records.damaged.named(atMost: 20)]
+        let unnamed = records.unreadable == 0 ? [] : ["\(records.unreadable) rows without a wallet's id"]
+        self.add(
+            .problem(
+                .store,
+                "no server wrote the attempt records of \((named + unnamed).joined(separator: " and "))",
+                cure: "end these wallets with `admin revoke wallet`, so that their users register again, or restore a "
+                    + "backup with `remote-pin-server restore`"
+            )
+        )
     }
 
     /// Queries the state of the PostgreSQL database.
@@ -148,8 +193,9 @@ extension Examination {
     /// Returns the newest mark in the server's log, or nil if the log is not a file or has no mark near its end.
     private func newestMark() -> AuditMark? {
         let most = 1 << 20
-        guard let path = self.settings[SettingTable.logFile], let file = try? AppendFile(reading: path),
-            let length = try? file.byteCount(), let end = try? file.read(at: max(0, length - most), atMost: most)
+        guard let path = self.settings[SettingTable.logFile],
+            let file = try? AppendFile(reading: path, followingLinks: true), let length = try? file.byteCount(),
+            let end = try? file.read(at: max(0, length - most), atMost: most)
         else { return nil }
         return AuditMark(newestIn: end)
     }
