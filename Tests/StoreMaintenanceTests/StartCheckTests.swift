@@ -24,6 +24,7 @@ struct StartCheckTests {
         try await server.store.beginCopy(to: "\(folder)/wallets.db")
         while try await !server.store.stepCopy(pages: 1000).isWhole {}
         try await server.store.endCopy()
+        try StoreMark.create(of: "\(folder)/wallets.db")
         return "older"
     }
 

@@ -49,6 +49,7 @@ struct CopyTests {
         for index in (40 - done)..<40 { #expect(bytes.range(of: Data(shares[index])) == nil) }
         let staged = TemporaryFolder()
         try Data(bytes).write(to: URL(fileURLWithPath: staged.file("wallets.db")))
+        try StoreMark.create(of: staged.file("wallets.db"))
         let copy = try SQLiteWalletStore.open(folder: staged.path, key: .test)
         for index in 0..<min(steps, 20) {
             #expect(try await copy.report(of: wallets[index].id)?.attempts?.failures == 1)

@@ -44,7 +44,9 @@ struct DiskFullTests {
         freePages: Int
     ) async throws -> Bool {
         let disk = try SmallDisk()
-        try FileManager.default.copyItem(atPath: base.path + "/wallets.db", toPath: disk.path + "/wallets.db")
+        for name in ["/wallets.db", "/wallets.db-mark"] {
+            try FileManager.default.copyItem(atPath: base.path + name, toPath: disk.path + name)
+        }
         let store = try SQLiteWalletStore.open(folder: disk.path, key: .test)
         try disk.fill(leaving: freePages)
         var isAnswered = true
@@ -93,8 +95,13 @@ struct DiskFullTests {
     func opening() throws {
         let disk = try SmallDisk()
         try disk.fill(leaving: 1)
-        #expect(throws: StoreOpenError.diskFull) {
+        let error = #expect(throws: StoreOpenError.self) {
             try SQLiteWalletStore.open(folder: disk.path, key: .test, creating: true)
         }
+        guard case .diskFull(let reason)? = error else {
+            Issue.record("\(error as Any)")
+            return
+        }
+        #expect(reason.contains(disk.path), "\(reason)")
     }
 }

@@ -9,12 +9,13 @@ internal import GRDBSQLite
 /// Safety invariants: The copy keeps its source alive. It is used only on the source's thread, which is why it is not
 /// `Sendable`. The destination is not read before ``finish()``.
 @safe package final class DatabaseCopy {
-    /// The SQLite code that caused the copy to fail.
+    /// The SQLite code that caused the copy to fail, and the system error, or 0 if there was none.
     package struct Failure: Error, Hashable {
         package let code: Int32
+        package let systemError: Int32
 
-        /// Whether the copy failed because the destination's disk is full.
-        package var isDiskFull: Bool { self.code & 0xFF == SQLITE_FULL }
+        /// Whether the copy failed because the destination has no room for it.
+        package var isDiskFull: Bool { SQLiteFailure.isLackOfRoom(self.code, self.systemError) }
 
         /// Whether the copy failed because the source cannot be read, since the copy reads nothing from the
         /// destination.
@@ -25,8 +26,8 @@ internal import GRDBSQLite
                 || [SQLITE_IOERR | 1 << 8, SQLITE_IOERR | 2 << 8].contains(self.code)
         }
 
-        package init(code: Int32) {
-            self.code = code
+        package init(code: Int32, systemError: Int32 = 0) {
+            (self.code, self.systemError) = (code, systemError)
         }
     }
 
@@ -40,7 +41,8 @@ internal import GRDBSQLite
     package init(of source: Database, to path: String) throws(Failure) {
         self.source = source
         var destination: OpaquePointer?
-        let code = unsafe sqlite3_open_v2(path, &destination, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
+        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW
+        let code = unsafe sqlite3_open_v2(DatabaseFile.inRealFolder(path), &destination, flags, nil)
         unsafe self.destination = destination
         guard code == SQLITE_OK else {
             self.close()
@@ -73,7 +75,8 @@ internal import GRDBSQLite
         switch unsafe sqlite3_backup_step(self.backup, pages) {
         case SQLITE_DONE: return true
         case SQLITE_OK, SQLITE_BUSY, SQLITE_LOCKED: return false
-        case let code: throw Failure(code: code)
+        case let code:
+            throw Failure(code: code, systemError: unsafe sqlite3_system_errno(self.destination))
         }
     }
 

@@ -8,12 +8,16 @@ internal import Glibc
 ///     SQLITE_IOERR_WRITE (778), errno 28: No space left on device, /var/lib/remote-pin/data/wallets.db
 package struct SQLiteFailure: CustomStringConvertible, Sendable {
     package let description: String
+    /// Whether the file system had no room, so that nothing was written and the call may be repeated.
+    package let isLackOfRoom: Bool
 
     /// - Important: Must be created right after the failed call, on the database's thread, because SQLite only keeps
     ///   the connection's last system error.
     package init(_ code: ResultCode, of database: Database) {
         var text = Self.name(of: code.rawValue)
-        let number = unsafe sqlite3_system_errno(database.sqliteConnection)
+        var number = unsafe sqlite3_system_errno(database.sqliteConnection)
+        if code.rawValue == Self.failedWrite { number = Self.writeError(of: database) }
+        self.isLackOfRoom = Self.isLackOfRoom(code.rawValue, number)
         // SQLite sets the system error only when a file operation fails, and never resets it.
         if [SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_FULL].contains(code.rawValue & 0xFF), number != 0 {
             let words = unsafe strerror(number).map { unsafe String(cString: $0) } ?? "unknown"
@@ -22,6 +26,35 @@ package struct SQLiteFailure: CustomStringConvertible, Sendable {
         let path = unsafe sqlite3_db_filename(database.sqliteConnection, "main").map { unsafe String(cString: $0) }
         if let path, !path.isEmpty { text += ", \(path)" }
         self.description = text
+    }
+
+    /// Returns whether a write failed for lack of room: a full disk, a quota, or a limit on file sizes.
+    ///
+    /// SQLite reports only ENOSPC as `SQLITE_FULL`. The other two fail in write(2) as well, before any page is changed.
+    /// A failed sync is different, because pages may be lost: it is never a lack of room.
+    package static func isLackOfRoom(_ code: Int32, _ systemError: Int32) -> Bool {
+        code & 0xFF == SQLITE_FULL || code == self.failedWrite && self.roomErrors.contains(systemError)
+    }
+
+    private static let roomErrors = [ENOSPC, EDQUOT, EFBIG]
+    /// `SQLITE_IOERR_WRITE`, a macro with a cast, which Swift cannot import (sqlite3.h).
+    private static let failedWrite = SQLITE_IOERR | 3 << 8
+
+    /// Returns the system error of the last failed write of the database or its log, or 0 if there is none.
+    ///
+    /// A failed COMMIT does not set `sqlite3_system_errno(3)`, but SQLite keeps the last error of each file and never
+    /// resets it. An error that is no lack of room therefore takes precedence: the process ends after the first one.
+    private static func writeError(of database: Database) -> Int32 {
+        let operations = [SQLITE_FCNTL_JOURNAL_POINTER, SQLITE_FCNTL_FILE_POINTER]
+        let errors = operations.map { operation -> Int32 in
+            var file: UnsafeMutablePointer<sqlite3_file>?
+            let found = unsafe sqlite3_file_control(database.sqliteConnection, "main", operation, &file)
+            guard found == SQLITE_OK, let file = unsafe file, let methods = unsafe file.pointee.pMethods else { return 0 }
+            var number: Int32 = 0
+            _ = unsafe methods.pointee.xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &number)
+            return number
+        }.filter { $0 != 0 }
+        return errors.first { !self.roomErrors.contains($0) } ?? errors.first ?? 0
     }
 
     /// Returns the name and number of an extended result code, such as `SQLITE_IOERR_FSYNC (1034)`.

@@ -83,7 +83,13 @@ extension InitCommand {
         }
         let (key, data) = (settings[SettingTable.vaultKeyFile], settings[SettingTable.dataFolder])
         // A new key could not open the wallets in an existing store.
-        guard !DurableFile.exists(key) else { throw StartFailure(.files, "\(key) exists; nothing was changed") }
+        guard !DurableFile.exists(key) else {
+            throw StartFailure(
+                .files,
+                "\(key) exists, so this server was created before; nothing was changed. If its store is missing from "
+                    + "\(data), mount the volume, or restore a backup with `remote-pin-server restore`"
+            )
+        }
         if settings[SettingTable.storeKind] == .postgreSQL {
             try explaining(.files) { try KeyFileVault.create(at: key) }
             StandardStreams.writeOutput(

@@ -64,9 +64,9 @@ package struct BackupMaker: Sendable {
     ) async throws(BackupFailure) -> Backup {
         let temporary = path + ".partial"
         do {
-            guard !DurableFile.exists(path) else { throw FileError.exists(path) }
+            guard !DurableFile.isNamed(path) else { throw FileError.exists(path) }
             // This file was left behind by a killed server: a running server makes only one backup at a time.
-            if DurableFile.exists(temporary) { try DurableFile.remove(temporary) }
+            if DurableFile.isNamed(temporary) { try DurableFile.remove(temporary) }
             try DurableFile.makeEmpty(temporary)
             do {
                 let mark = try await self.copy(to: temporary, progress: progress)
@@ -189,7 +189,7 @@ package enum BackupFailure: Error, Hashable, Sendable, CustomStringConvertible {
         case .file(let error): error.description
         case .copy(.busy): "another backup is being made"
         case .copy(.closing): "the store is closing"
-        case .copy(.diskFull): "no space left on the backup's device"
+        case .copy(.diskFull): "the backup's disk is full, or a quota or limit on file sizes is reached"
         case .copy(.unreadable(let code)):
             "the store cannot be read (\(code)): its file or its disk is damaged; keep the existing backups"
         case .copy(.failed(let code)): "the backup's file cannot be written (\(code))"

@@ -125,7 +125,7 @@ package struct Restoration: Sendable {
     private func label() async throws -> BackupLabel {
         let path = self.parts.backup
         do {
-            let file = try AppendFile(reading: path)
+            let file = try AppendFile(reading: path, followingLinks: true)
             let length = try file.byteCount()
             guard length > BackupLabel.byteCount else { throw BackupLabel.Problem.malformed }
             let start = length - BackupLabel.byteCount
@@ -278,7 +278,7 @@ extension Restoration {
     /// ones used.
     private func copyPages(_ label: BackupLabel, to path: String) async throws {
         var hash = SHA256()
-        let source = try AppendFile(reading: self.parts.backup)
+        let source = try AppendFile(reading: self.parts.backup, followingLinks: true)
         let target = try RecordFile(opening: path)
         var offset = 0
         while offset < label.pagesByteCount {

@@ -33,7 +33,7 @@ struct BatchWriter {
 
     /// The reason a transaction was rolled back.
     private enum Failure {
-        /// The disk is full: the batch was not written, and no verdict is disclosed.
+        /// The disk is full, or a quota or limit is reached: the batch was not written, and no verdict is disclosed.
         case diskFull
         /// A step threw an error, so the batch is repeated with a savepoint for each step.
         case step
@@ -111,10 +111,10 @@ struct BatchWriter {
             self.meters.batch.record(batch.count)
         } catch {
             // Read this before the rollback, because its SQLite calls would overwrite it.
-            let text = self.text(error)
+            let cause = self.cause(error)
             self.rollBack()
-            let failure = self.failure(for: error, text)
-            if failure == .diskFull || apart { self.onRefusal(text) }
+            let failure = self.failure(for: error, cause)
+            if failure == .diskFull || apart { self.onRefusal(Self.text(cause)) }
             return failure
         }
         self.answer(prepared, to: batch)
@@ -179,7 +179,7 @@ struct BatchWriter {
             try self.connection.undoStep()
             self.connection.receipts?.truncate(to: leafCount)
             let reason = error as? StoreError ?? .corrupt
-            if let error = error as? DatabaseError { self.onRefusal(self.text(error)) }
+            if let cause = self.cause(error) { self.onRefusal("\(cause)") }
             return ({ step.refuse(reason) }, false)
         }
     }
@@ -204,7 +204,7 @@ struct BatchWriter {
             try self.connection.truncateLog()
             return true
         } catch {
-            if case .step = self.failure(for: error) { self.onFatal(self.fatal(error)) }
+            if case .step = self.failure(for: error) { self.onFatal(self.fatal(self.cause(error))) }
             return false
         }
     }
@@ -213,33 +213,40 @@ struct BatchWriter {
         do {
             try self.connection.rollBack()
         } catch {
-            self.onFatal(self.fatal(error))
+            self.onFatal(self.fatal(self.cause(error)))
         }
     }
 
     /// Classifies an error.
     ///
     /// Does not return if it is a file error.
-    private func failure(for error: any Error, _ text: String? = nil) -> Failure {
-        guard let error = error as? DatabaseError else { return .step }
+    ///
+    /// - Parameter cause: The cause, if it was read before other calls of SQLite.
+    private func failure(for error: any Error, _ cause: SQLiteFailure? = nil) -> Failure {
+        guard let error = error as? DatabaseError, let cause = cause ?? self.cause(error) else { return .step }
+        if cause.isLackOfRoom { return .diskFull }
         switch error.resultCode {
-        case .SQLITE_FULL, .SQLITE_BUSY, .SQLITE_LOCKED: return .diskFull
+        case .SQLITE_BUSY, .SQLITE_LOCKED: return .diskFull
         case .SQLITE_CORRUPT, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG, .SQLITE_RANGE: return .step
-        default: self.onFatal(self.fatal(error, text))
+        default: self.onFatal(self.fatal(cause))
         }
+    }
+
+    /// Returns SQLite's failure, or nil if the store's own code threw the error.
+    private func cause(_ error: any Error) -> SQLiteFailure? {
+        (error as? DatabaseError).map { SQLiteFailure($0.extendedResultCode, of: self.connection.db) }
     }
 
     /// Returns the reason for the log.
     ///
     /// It never includes text from a peer.
-    private func text(_ error: any Error) -> String {
-        guard let error = error as? DatabaseError else { return "the store holds data that it did not write" }
-        return "\(SQLiteFailure(error.extendedResultCode, of: self.connection.db))"
+    private static func text(_ cause: SQLiteFailure?) -> String {
+        cause.map { "\($0)" } ?? "the store holds data that it did not write"
     }
 
-    private func fatal(_ error: any Error, _ text: String? = nil) -> FatalStoreError {
+    private func fatal(_ cause: SQLiteFailure?) -> FatalStoreError {
         FatalStoreError(
-            "wallet store: \(text ?? self.text(error)); the process ends because counted attempts may be lost"
+            "wallet store: \(Self.text(cause)); the process ends because counted attempts may be lost"
         )
     }
 }

@@ -79,19 +79,19 @@ package final class SQLiteWalletStore: WalletStore {
         let lock = try StoreLock(folder: folder, creating: creating)
         try self.makeFile(path, creating: creating)
         try StoreFile.refuseOthers(path, creating: creating, acceptingMoved: acceptingMoved)
-        let isDamaged = try self.isDamaged(path, accepting: acceptingDamage)
+        let least = try self.generation(path, acceptingDamage: acceptingDamage)
+        let isDamaged = least == nil
         let database: DatabaseQueue
         let committed = CommittedFacts()
         let mark: StoreMark?
         var upgradedFrom: Int?
         do {
-            // SQLite would open such a file read-only and fail later, with an error code that does not explain the
-            // cause.
-            try DurableFile.requireWritable(path)
-            database = try DatabaseQueue(path: path, configuration: Schema.configuration())
+            try self.requireWritable(path, in: folder)
+            database = try DatabaseQueue(path: path, configuration: Schema.configuration(of: path))
             do {
                 mark = try database.inDatabase { db in
                     do {
+                        if let least { try self.requireGeneration(least, in: db) }
                         upgradedFrom = try Schema.migrate(db, creating: creating, acceptingMoved: acceptingMoved)
                         // Finish the work of a killed process, so that no older copy of a destroyed share survives a
                         // start.
@@ -155,25 +155,43 @@ package final class SQLiteWalletStore: WalletStore {
         )
     }
 
-    /// Checks that the store has every commit.
+    /// Checks that the store has every commit, and returns the generation that SQLite must find in it.
     ///
-    /// Returns whether any are missing, which is an error unless `accepting` is true. SQLite removes all signs of
-    /// damage when it opens the file, so the finding is kept in the store's mark.
-    private static func isDamaged(_ path: String, accepting: Bool) throws(StoreOpenError) -> Bool {
+    /// Missing commits are an error unless `acceptingDamage` is true. Then the result is nil. SQLite removes all signs
+    /// of damage when it opens the file, so the finding is kept in the store's mark.
+    private static func generation(_ path: String, acceptingDamage: Bool) throws(StoreOpenError) -> UInt64? {
         do throws(StoreOpenError) {
-            try StoreCheck.run(path)
-            return false
+            return try StoreCheck.run(path)
         } catch {
-            guard accepting, case .damaged = error else { throw error }
+            guard acceptingDamage, case .damaged = error else { throw error }
             try mapError(StoreMark.condemn(path), to: StoreOpenError.init)
-            return true
+            return nil
         }
+    }
+
+    /// Rejects a store that ends earlier for SQLite than for ``StoreCheck``, before anything is changed.
+    ///
+    /// Invariant (G4): the server judges PINs with the store that it checked. SQLite may have opened another file than
+    /// the one that was checked, or used another log, for any reason.
+    static func requireGeneration(_ least: UInt64, in db: Database) throws {
+        guard least > 0 else { return }
+        let found = try? Int64.fetchOne(db, sql: "SELECT value FROM generation")
+        let last = found.flatMap { UInt64(exactly: $0) } ?? 0
+        guard last >= least else { throw StoreOpenError.damaged(.behind(last: last, mark: least)) }
+    }
+
+    /// Rejects files that this user may not write.
+    ///
+    /// SQLite would open them read-only and fail later, with an error code that does not explain the cause.
+    private static func requireWritable(_ path: String, in folder: String) throws(FileError) {
+        try DurableFile.requireWritable(folder)
+        try DurableFile.requireWritable(path)
+        do throws(FileError) { try DurableFile.requireWritable(path + "-wal") } catch .notFound {}
     }
 
     /// Creates an empty file with the right mode, which its log inherits.
     private static func makeFile(_ path: String, creating: Bool) throws(StoreOpenError) {
-        guard !DurableFile.exists(path) else { return }
-        guard creating else { throw .missing(path: path) }
+        guard creating, !DurableFile.isNamed(path) else { return }
         try mapError(DurableFile.create([], at: path), to: StoreOpenError.init)
     }
 

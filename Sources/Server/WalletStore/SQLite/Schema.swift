@@ -84,11 +84,14 @@ enum Schema {
         "PRAGMA mmap_size = 0",
     ]
 
-    static func configuration() -> Configuration {
+    /// - Parameter path: The file that SQLite must open, and not the target of a link there.
+    static func configuration(of path: String? = nil) -> Configuration {
         var configuration = Configuration()
         configuration.label = "wallet store"
         configuration.busyMode = .timeout(1)
         configuration.prepareDatabase { db in
+            // Before the first setting, with which SQLite reads the log.
+            if let path { try DatabaseFile.requireItself(path, of: db) }
             try HardenedConnection.harden(db)
             for setting in Self.settings { _ = try Row.fetchAll(db, sql: setting) }
         }

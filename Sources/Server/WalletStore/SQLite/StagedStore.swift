@@ -6,8 +6,9 @@ internal import HostSystem
 ///
 ///     the folder's lock ─▶ restoring/wallets.db, checked and changed ─▶ wallets.db
 ///
-/// Invariant: the last step is a single link(2). Before it, the folder contains no store, so a server does not start.
-/// After it, the folder contains the complete store. If a restore is killed, the next one removes what it left behind.
+/// Invariant: the last step renames one file. Before it, the folder contains no store, so a server does not start.
+/// After it, the folder contains the complete store with its mark. If a restore is killed, the next one removes what it
+/// left behind.
 package final class StagedStore: Sendable {
     private let folder: String
     private let lock: StoreLock
@@ -19,7 +20,7 @@ package final class StagedStore: Sendable {
     /// Locks the folder, creating it if missing, and creates an empty staging folder in it.
     ///
     /// A folder that contains a store or part of one is rejected: nothing may be overwritten, and an earlier store's
-    /// log would be mistaken for the new store's. A mark alone is accepted, because ``place()`` removes it.
+    /// log would be mistaken for the new store's. A mark alone is accepted, because ``place()`` replaces it.
     package init(folder: String) throws(StoreOpenError) {
         self.folder = folder
         self.lock = try StoreLock(folder: folder, creating: true)
@@ -41,7 +42,12 @@ package final class StagedStore: Sendable {
         key: RecordKey,
         onFatal: @escaping @Sendable (FatalStoreError) -> Never = { fatalError("\($0)") }
     ) throws(StoreOpenError) -> SQLiteWalletStore {
-        try mapError(StoreFile.mark(self.file, as: .store), to: StoreOpenError.init)
+        do throws(FileError) {
+            try StoreFile.mark(self.file, as: .store)
+            try StoreMark.create(of: self.file)
+        } catch {
+            throw StoreOpenError(error)
+        }
         return try SQLiteWalletStore.open(folder: self.staging, key: key, onFatal: onFatal)
     }
 
@@ -52,9 +58,11 @@ package final class StagedStore: Sendable {
             guard !DurableFile.exists(self.file + "-wal") else { throw FileError.exists(self.file + "-wal") }
             try DurableFile.synchronize(self.file)
             // The mark left by a store that was moved away would cause this one to be rejected.
-            let mark = StoreMark.path(of: self.folder + "/wallets.db")
-            if DurableFile.exists(mark) { try DurableFile.remove(mark) }
-            try DurableFile.place(self.file, at: self.folder + "/wallets.db")
+            let path = self.folder + "/wallets.db"
+            let mark = StoreMark.path(of: path)
+            if DurableFile.isNamed(mark) { try DurableFile.remove(mark) }
+            try DurableFile.place(StoreMark.path(of: self.file), at: mark)
+            try DurableFile.place(self.file, at: path)
         } catch {
             throw StoreOpenError(error)
         }

@@ -18,12 +18,19 @@ struct StoreCheck {
     /// The page containing the generation, or nil if the mark does not name one.
     private let page: [UInt8]?
 
-    /// Rejects a store that lacks commits.
+    /// The generation that SQLite must find in a sound store: the mark's, or the store's if that is later.
+    var generation: UInt64 {
+        max(self.mark?.generation ?? 0, self.page.flatMap { Self.generation(in: $0) } ?? 0)
+    }
+
+    /// Rejects a store that lacks commits, and returns the generation that SQLite must find in it.
     ///
     /// Creates the mark of a sound store that has none.
-    static func run(_ path: String) throws(StoreOpenError) {
-        guard try Self.look(path).mark == nil else { return }
-        try mapError(StoreMark.create(of: path), to: StoreOpenError.init)
+    @discardableResult
+    static func run(_ path: String) throws(StoreOpenError) -> UInt64 {
+        let check = try Self.look(path)
+        if check.mark == nil { try mapError(StoreMark.create(of: path), to: StoreOpenError.init) }
+        return check.generation
     }
 
     /// Rejects a store that lacks commits or has a damaged header, without changing anything.
@@ -44,8 +51,7 @@ struct StoreCheck {
         self.version = head.version
         self.mark = try StoreMark.read(of: path)
         let page = self.mark?.page ?? 0
-        let hasLog = DurableFile.exists(logPath)
-        self.logByteCount = hasLog ? try AppendFile(reading: logPath).byteCount() : nil
+        self.logByteCount = try AppendFile.ifPresent(reading: logPath)?.byteCount()
         self.log = try StoreLog(reading: logPath, pageSize: pageSize, wanted: page)
         if page == 0 {
             self.page = nil
@@ -58,8 +64,9 @@ struct StoreCheck {
 
     private var damage: StoreDamage? {
         guard let mark else {
-            let hasCommits = self.version >= Self.firstVersion && self.logByteCount ?? 0 > 0
-            return hasCommits ? .markMissing : self.log.damage.map { .log(frame: $0) }
+            // Every store gets its mark before its first commit and keeps it, also through a restore. Without the
+            // mark, a store whose log is gone as well, or an older copy, would look complete.
+            return self.version >= Self.firstVersion ? .markMissing : self.log.damage.map { .log(frame: $0) }
         }
         if mark.isInUse, self.logByteCount == nil { return .logMissing }
         if let frame = self.log.damage { return .log(frame: frame) }

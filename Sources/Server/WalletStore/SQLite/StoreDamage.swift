@@ -6,7 +6,7 @@ package enum StoreDamage: Hashable, Sendable, CustomStringConvertible {
     case log(frame: Int)
     /// The server was not shut down cleanly, and the write-ahead log is gone.
     case logMissing
-    /// The write-ahead log contains commits, but the mark is missing or damaged.
+    /// The mark is missing or damaged.
     case markMissing
     /// The last commit is older than the one named in the mark.
     case behind(last: UInt64, mark: UInt64)
@@ -18,7 +18,8 @@ package enum StoreDamage: Hashable, Sendable, CustomStringConvertible {
         case .log(0): "the header of its write-ahead log is damaged, and commits follow it"
         case .log(let frame): "frame \(frame) of its write-ahead log is damaged, and commits follow it"
         case .logMissing: "the server was not stopped in order, and its write-ahead log wallets.db-wal is gone"
-        case .markMissing: "its write-ahead log has commits, and the mark wallets.db-mark is missing or damaged"
+        case .markMissing:
+            "its mark wallets.db-mark, which names the last commit, is missing or damaged: put it back if it was moved"
         case .behind(let last, let mark):
             "its last commit is number \(last), but commit \(mark) was synced: its write-ahead log was damaged or cut, "
                 + "or an older copy was put in its place"

@@ -70,10 +70,13 @@ package enum StoreFile {
         creating: Bool,
         acceptingMoved: Bool = false
     ) throws(StoreOpenError) {
-        let head = try mapError(
-            AppendFile(reading: path).read(at: 0, atMost: Self.headByteCount),
-            to: StoreOpenError.init
-        )
+        let head: [UInt8]
+        do throws(FileError) {
+            head = try AppendFile(reading: path).read(at: 0, atMost: Self.headByteCount)
+        } catch {
+            if case .notFound = error { throw .missing(path: path) }
+            throw StoreOpenError(error)
+        }
         if head.isEmpty, creating { return }
         guard head.count == Self.headByteCount, head.starts(with: Self.magic) else { throw .notAStore }
         let version = Int(Self.number(at: Self.versionOffset, in: head))
@@ -86,6 +89,20 @@ package enum StoreFile {
         case 0 where version == 0 && (creating || DurableFile.exists(path + "-wal")): break
         default: throw .notAStore
         }
+        try Self.refuseJournal(of: path, head)
+    }
+
+    /// Rejects a rollback journal beside a store.
+    ///
+    /// Threat: SQLite would write the journal's pages, which are older, into the store. A store has a write-ahead log
+    /// instead, and its header says so once it has been created.
+    private static func refuseJournal(of path: String, _ head: [UInt8]) throws(StoreOpenError) {
+        let journal = path + "-journal"
+        guard head[Self.formatOffset] == 2, DurableFile.isNamed(journal) else { return }
+        throw .foreignFile(
+            "\(journal): a rollback journal, which no server writes and which would put older pages into the store; "
+                + "look for the program that made it, and move it away"
+        )
     }
 
     /// Returns the signed four-byte number at an offset, as reported by both pragmas.

@@ -18,7 +18,6 @@ package struct StoreFilesState: Sendable {
     /// has the store open, because the files change as they are read and that process has already searched them.
     package init(folder: String) throws(StoreOpenError) {
         let path = folder + "/wallets.db"
-        guard DurableFile.exists(path) else { throw .missing(path: path) }
         self.holder = FileLock.currentHolder(folder + "/lock")
         try StoreFile.refuseOthers(path, creating: false)
         do throws(FileError) {
@@ -26,7 +25,7 @@ package struct StoreFilesState: Sendable {
             self.version = StoreFile.Head(try file.read(at: 0, atMost: StoreFile.Head.byteCount)).version
             self.byteCount = try file.byteCount()
             let log = path + "-wal"
-            self.logByteCount = DurableFile.exists(log) ? try AppendFile(reading: log).byteCount() : nil
+            self.logByteCount = try AppendFile.ifPresent(reading: log)?.byteCount()
         } catch {
             throw StoreOpenError(error)
         }

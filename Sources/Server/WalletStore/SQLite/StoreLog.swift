@@ -27,8 +27,7 @@ struct StoreLog {
     ///   - pageSize: The page size of the database.
     ///   - wanted: The page whose committed contents to keep.
     init(reading path: String, pageSize: Int, wanted: UInt32) throws(FileError) {
-        guard pageSize > 0, DurableFile.exists(path) else { return }
-        let file = try AppendFile(reading: path)
+        guard pageSize > 0, let file = try AppendFile.ifPresent(reading: path) else { return }
         let header = try file.read(at: 0, atMost: Self.headerByteCount)
         // A log shorter than its header has never contained a commit.
         guard header.count == Self.headerByteCount else { return }

@@ -48,8 +48,8 @@ final class StoreMark: Sendable {
         try DurableFile.synchronizeFolder(of: self.path)
     }
 
-    /// Creates the mark of a store that has none because it has not been opened since it was created, restored or
-    /// upgraded.
+    /// Creates the mark of a store that has none because it is being created or restored, or comes from a version
+    /// without marks.
     static func create(of store: String) throws(FileError) {
         try DurableFile.write(Content().encoded(), to: Self.path(of: store))
     }
@@ -65,9 +65,10 @@ final class StoreMark: Sendable {
 
     /// Reads a mark, or returns nil if it is missing or damaged.
     static func read(of store: String) throws(FileError) -> Content? {
-        let path = Self.path(of: store)
-        guard DurableFile.exists(path) else { return nil }
-        return Content(decoding: try DurableFile.read(path, atMost: Self.byteCount + 1))
+        let file = try AppendFile.ifPresent(reading: Self.path(of: store))
+        return try file.flatMap { file throws(FileError) in
+            Content(decoding: try file.read(at: 0, atMost: Self.byteCount + 1))
+        }
     }
 
     /// Marks a closed store as not in use, if SQLite has copied the log into the store and removed it.

@@ -18,8 +18,12 @@ package enum StoreOpenError: Error, Hashable, Sendable, CustomStringConvertible 
     case newerVersion(found: Int, known: Int)
     /// There is no store at this path.
     ///
-    /// Create one with `init`.
+    /// Mount its volume or restore a backup. Only a new server needs a new one.
     case missing(path: String)
+    /// A file in the folder is not one of the store's, or not the kind of file that it should be.
+    ///
+    /// Put the right file in its place.
+    case foreignFile(String)
     /// The file is not a store or is damaged.
     ///
     /// Restore a backup.
@@ -32,10 +36,10 @@ package enum StoreOpenError: Error, Hashable, Sendable, CustomStringConvertible 
     ///
     /// Use that database.
     case moved
-    /// The disk is full.
+    /// The disk is full, or a quota or limit is reached, as described.
     ///
     /// Free some space.
-    case diskFull
+    case diskFull(String)
     /// Counted attempts are missing: the store ends before a commit that was synced.
     case damaged(StoreDamage)
     /// The database has objects that this program does not make, or lacks some that it makes.
@@ -51,7 +55,11 @@ package enum StoreOpenError: Error, Hashable, Sendable, CustomStringConvertible 
         case .inUse(nil): return "the data folder is in use by another process; stop it first"
         case .newerVersion(let found, let known):
             return "the store has version \(found), but this server reads up to version \(known); use a newer server"
-        case .missing(let path): return "no store exists at \(path); create one with `remote-pin-server init`"
+        case .missing(let path):
+            return
+                "no store exists at \(path): is its volume mounted? If the store is lost, restore a backup with "
+                + "`remote-pin-server restore`; only a new server gets an empty one, with `remote-pin-server init`"
+        case .foreignFile(let reason): return "\(reason). Nothing was changed"
         case .notAStore: return "the file is not a wallet store, or it is damaged"
         case .backup:
             return "the file is a backup, which cannot be served directly; run `remote-pin-server restore`"
@@ -60,7 +68,8 @@ package enum StoreOpenError: Error, Hashable, Sendable, CustomStringConvertible 
                 "the store was copied into a PostgreSQL database, where attempts are counted now, so it is not served "
                 + "here: set `store.kind` to postgresql. If the copy is unfinished, run `remote-pin-server store copy` "
                 + "again. If the database is lost, restore a backup, in a new epoch, with `remote-pin-server restore`"
-        case .diskFull: return "the disk is full"
+        case .diskFull(let reason):
+            return "the disk is full or a limit is reached: \(reason); free some space, or raise the quota or limit"
         case .damaged(let damage):
             return
                 "\(damage). Counted attempts are missing, so it is not served. Keep a copy of the folder. Then restore "
@@ -80,19 +89,24 @@ extension StoreOpenError {
     /// Converts an error from a statement on an open database, adding the system error and the path.
     init(_ error: any Error, of db: Database) {
         self = Self(error)
-        guard case .files = self, let error = error as? DatabaseError else { return }
-        self = .files("SQLite failed: \(SQLiteFailure(error.extendedResultCode, of: db))")
+        guard let error = error as? DatabaseError else { return }
+        let failure = SQLiteFailure(error.extendedResultCode, of: db)
+        if failure.isLackOfRoom { self = .diskFull("\(failure)") }
+        if case .files = self { self = .files("SQLite failed: \(failure)") }
     }
 
     /// Converts an error that occurred while opening a store.
     init(_ error: any Error) {
         switch error {
         case let error as StoreOpenError: self = error
-        case FileError.diskFull: self = .diskFull
+        case FileError.diskFull: self = .diskFull("\(error)")
+        case FileError.odd: self = .foreignFile("\(error)")
         case let error as FileError: self = .files(error.description)
+        case let error as DatabaseFile.IsOther:
+            self = .foreignFile("SQLite opened \(error.opened) instead, so the name is a link; move the file here")
         case let error as DatabaseError:
             switch error.resultCode {
-            case .SQLITE_FULL: self = .diskFull
+            case .SQLITE_FULL: self = .diskFull(SQLiteFailure.name(of: error.extendedResultCode.rawValue))
             case .SQLITE_BUSY, .SQLITE_LOCKED: self = .inUse(pid: nil)
             case .SQLITE_NOTADB, .SQLITE_CORRUPT: self = .notAStore
             default: self = .files("SQLite failed: \(SQLiteFailure.name(of: error.extendedResultCode.rawValue))")

@@ -191,7 +191,7 @@ extension StartFailure {
         let kind: Kind =
             switch error {
             case .inUse: .unavailable
-            case .damaged, .otherEpoch, .lacksEntry: .operatorMustAct
+            case .damaged, .otherEpoch, .lacksEntry, .file(.odd): .operatorMustAct
             case .vault: .configuration
             case .file, .closed, .tooLong: .files
             }
