@@ -5,8 +5,11 @@ import ServerTestSupport
 import StoreMaintenance
 import Testing
 import TestSupport
+import Vault
 import Vocabulary
+import Wire
 
+@testable import Administration
 @testable import WalletStore
 
 @Suite("The search for damage while wallets are served")
@@ -21,6 +24,71 @@ struct StoreCheckTests {
             await server.maintenance.check()
             #expect(server.maintenance.damageCount == 1)
             #expect(server.log.lines.contains("error an attempt record is damaged wallet=\(wallet.walletID)"))
+        }
+    }
+
+    @Test("damaged wallets are listed and counted, also if they never opened a session, and a refused call names them")
+    func listed() async throws {
+        try await InProcessServer.run { server in
+            let (fresh, opened) = (try await server.wallet(), try await server.wallet())
+            let (revoked, sound) = (try await server.wallet(), try await server.wallet())
+            _ = try await opened.openSession()
+            try await server.give(RevokeWallets([revoked.walletID]))
+            for wallet in [fresh, opened, revoked] { try await server.store.alterRecord(of: wallet.walletID) }
+            let damaged = try await server.give(ListWallets(states: [.damaged], limit: 9)).wallets.map(\.wallet)
+            #expect(damaged == [fresh.walletID, opened.walletID])
+            let status = try await server.give(ShowStatus())
+            #expect(status.wallets[.damaged] == 2 && status.wallets[.neverOpened] == 1)
+            #expect(try await server.give(ShowWallet(fresh.walletID)).state == .damaged)
+            await #expect(throws: (any Error).self) { try await fresh.openSession() }
+            let line = "error refused"
+            #expect(
+                server.log.lines.contains { $0.hasPrefix(line) && $0.contains("wallet=\(fresh.walletID)") },
+                "\(server.log.lines)"
+            )
+            // A wallet id that nobody has proven stands in no other line.
+            _ = try await sound.openSession()
+            #expect(!server.log.lines.contains { $0.contains("\(sound.walletID)") && $0.hasPrefix(line) })
+        }
+    }
+
+    @Test("a row that does not decode is listed as damaged and hides no other wallet")
+    func undecodableListed() async throws {
+        try await InProcessServer.run { server in
+            let (wallet, other) = (try await server.wallet(), try await server.wallet())
+            try await server.store.alterRow("state")
+            let listed = try await server.give(ListWallets(limit: 9)).wallets
+            #expect(listed.map(\.wallet) == [wallet.walletID, other.walletID])
+            #expect(listed.map(\.state) == [.damaged, .neverOpened])
+        }
+    }
+
+    @Test("a damaged note of a key and a wrong key are distinguished by the values that the key opens")
+    func damagedNotes() async throws {
+        try await InProcessServer.run { server in
+            _ = try await server.wallet()
+            let now = server.clock.now()
+            try await VaultHistory.check(server.vault, of: server.store, at: now)
+            for table in ["record_key", "vault_versions"] {
+                let other = TemporaryFolder()
+                try KeyFileVault.create(at: other.file("key"))
+                let right = try await server.store.alterCheck(in: table, to: [1, 2, 3, 4])
+                let error = await #expect(throws: VaultMismatch.self) {
+                    try await VaultHistory.check(server.vault, of: server.store, at: now)
+                }
+                guard case .damaged? = error else {
+                    Issue.record("\(table): \(error as Any)")
+                    continue
+                }
+                let wrong = await #expect(throws: VaultMismatch.self) {
+                    try await VaultHistory.check(KeyFileVault(other.file("key")), of: server.store, at: now)
+                }
+                if table == "vault_versions" {
+                    #expect(wrong == .otherKey(1, check: [1, 2, 3, 4].hex))
+                }
+                _ = try await server.store.alterCheck(in: table, to: right)
+            }
+            try await VaultHistory.check(server.vault, of: server.store, at: now)
         }
     }
 
@@ -67,6 +135,16 @@ extension SQLiteWalletStore {
         try await self.queue.perform { connection in
             let sql = "UPDATE wallets SET \(column) = x'0102' WHERE key = (SELECT min(key) FROM wallets)"
             try PreparedStatement(sql, on: connection.db).run()
+        }
+    }
+
+    /// Replaces a note of a key, and returns the earlier one.
+    fileprivate func alterCheck(in table: String, to bytes: [UInt8]) async throws -> [UInt8] {
+        try await self.queue.perform { connection in
+            let read = try PreparedStatement("SELECT key_check FROM \(table)", on: connection.db)
+            let old = try read.first { $0.bytes(0) } ?? nil
+            try PreparedStatement("UPDATE \(table) SET key_check = x'\(bytes.hex)'", on: connection.db).run()
+            return old ?? []
         }
     }
 

@@ -49,7 +49,9 @@ package struct SQLiteFailure: CustomStringConvertible, Sendable {
         let errors = operations.map { operation -> Int32 in
             var file: UnsafeMutablePointer<sqlite3_file>?
             let found = unsafe sqlite3_file_control(database.sqliteConnection, "main", operation, &file)
-            guard found == SQLITE_OK, let file = unsafe file, let methods = unsafe file.pointee.pMethods else { return 0 }
+            guard found == SQLITE_OK, let file = unsafe file, let methods = unsafe file.pointee.pMethods else {
+                return 0
+            }
             var number: Int32 = 0
             _ = unsafe methods.pointee.xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &number)
             return number

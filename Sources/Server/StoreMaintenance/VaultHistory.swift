@@ -13,12 +13,12 @@ package enum VaultHistory {
     /// - Parameter lease: This server's lease, which names the keys of the other servers.
     package static func check(
         _ vault: any RotatingVault,
-        of store: any MaintenanceStore,
+        of store: any MaintenanceStore & OperatorStore,
         _ lease: (any ServerLease)? = nil,
         at now: Timestamp
     ) async throws(VaultMismatch) {
         let noted: [StoredVaultVersion]
-        do { noted = try await store.vaultVersions() } catch { throw .store }
+        do throws(StoreError) { noted = try await store.vaultVersions() } catch { throw VaultMismatch(error) }
         // Activated by another server while this one, which has its key, was stopped.
         if let newest = noted.last, newest.version > vault.activeVersion,
             vault.check(of: newest.version) == newest.check
@@ -31,21 +31,53 @@ package enum VaultHistory {
         }
         for known in noted {
             guard let check = known.check, let own = vault.check(of: known.version), own != check else { continue }
+            guard try await !Self.opensValues(of: known.version, in: store, vault) else {
+                throw .damaged("its note of key \(known.version)")
+            }
             throw .otherKey(known.version, check: check.hex)
         }
         let check = vault.check(of: active) ?? []
         // Nothing is written unless the version is new, so that a full disk does not prevent a start.
         if !noted.contains(where: { $0.version == active && $0.check != nil }) {
-            do {
+            do throws(StoreError) {
                 _ = try await store.note(vaultVersion: active, check: check, at: now)
             } catch {
                 let lacking = lease.flatMap { lease in vault.name(of: active).map(lease.servers(lacking:)) } ?? []
-                throw lacking.isEmpty ? .store : .missingElsewhere(active, servers: lacking)
+                throw lacking.isEmpty ? VaultMismatch(error) : .missingElsewhere(active, servers: lacking)
             }
         }
-        let records: RecordMACs
-        do { records = try await store.recordMACs() } catch { throw .store }
-        guard records != .ofAnotherKey else { throw .recordKey }
+        let records: [StoredListing]
+        do throws(StoreError) {
+            guard try await store.recordMACs() == .ofAnotherKey else { return }
+            records = try await store.listing(after: nil, limit: Self.sampleSize)
+        } catch {
+            throw VaultMismatch(error)
+        }
+        // The attempt records themselves show whether the key or the note of it is wrong.
+        throw records.contains { $0.attempts != nil } ? .damaged("its note of the key `index`") : .recordKey
+    }
+
+    /// The number of wallets read to find out whether the keys or the store's notes of them are wrong.
+    private static let sampleSize = 200
+
+    /// Returns whether a value that was sealed with this version opens, so that its key is the right one.
+    private static func opensValues(
+        of version: UInt32,
+        in store: any MaintenanceStore,
+        _ vault: any RotatingVault
+    ) async throws(VaultMismatch) -> Bool {
+        let wallets: [SealedWallet]
+        do throws(StoreError) {
+            wallets = try await store.sealedValues(after: nil, limit: Self.sampleSize)
+        } catch {
+            throw VaultMismatch(error)
+        }
+        for wallet in wallets {
+            for (field, sealed) in wallet.values.byField where vault.keyVersion(of: sealed) == version {
+                if (try? await vault.opens(sealed, as: field, of: wallet.walletID)) == true { return true }
+            }
+        }
+        return false
     }
 }
 
@@ -71,6 +103,14 @@ package enum VaultMismatch: Error, Hashable, Sendable, CustomStringConvertible {
     case missingElsewhere(UInt32, servers: [String])
     /// The store cannot be read or written.
     case store
+    /// This part of the store is damaged, and the keys are the right ones as far as the store shows.
+    ///
+    /// Restore a backup; another key file would make things worse.
+    case damaged(String)
+
+    fileprivate init(_ error: StoreError) {
+        self = error == .corrupt ? .damaged("its record of vault keys") : .store
+    }
 
     package var description: String {
         switch self {
@@ -88,6 +128,9 @@ package enum VaultMismatch: Error, Hashable, Sendable, CustomStringConvertible {
         case .missingElsewhere(let version, let servers):
             "key \(version) of the key file seals only once every server has it, and these lack it: "
                 + "\(servers.joined(separator: ", ")). Copy the key file to them, and run `admin reload` there"
+        case .damaged(let part):
+            "the store is damaged: \(part) is not what a server wrote, although the keys of the key file fit the "
+                + "wallets. Leave the key file as it is, and restore a backup of the store"
         case .store:
             "the store's record of vault keys cannot be read or written; check whether the disk is full, or with "
                 + "PostgreSQL the database's log"

@@ -22,6 +22,10 @@ package enum KeyFileError: Error, Hashable, Sendable, CustomStringConvertible {
     ///
     /// Put the right file back.
     case otherKeys(String)
+    /// The file that counts the sealed values cannot be used, so the vault seals nothing.
+    ///
+    /// The key is not the cause: correct that file.
+    case count(String)
     /// Another process has locked the file, or the lock cannot be created.
     case locked(String)
 
@@ -35,6 +39,7 @@ package enum KeyFileError: Error, Hashable, Sendable, CustomStringConvertible {
         case .newerFormat(let path): "vault key file: \(path) was written by a newer version; use that one"
         case .otherKeys(let path):
             "vault key file: \(path) belongs to another vault or predates a rotation; put the newest key file back"
+        case .count(let reason): "the count of the values that the vault's key has sealed cannot be used: \(reason)"
         case .locked(let path): "vault key file: \(path) cannot be locked; is another process rotating its keys?"
         }
     }

@@ -8,7 +8,7 @@ package import Vocabulary
 /// It protects copies and backups of the database from an attacker who does not have the file. An attacker who has both
 /// can do everything the vault can, but PINs remain safe (G1) because their salts are on the devices.
 package final class KeyFileVault: Vault {
-    let path: String
+    package let path: String
     private let ring: Mutex<KeyRing>
     private let count: SealCount
 
@@ -24,6 +24,9 @@ package final class KeyFileVault: Vault {
         self.ring = Mutex(try KeyFile.read(path))
         self.count = count
     }
+
+    /// Checks, without writing, that sealed values can be counted.
+    package func requireCount() throws(KeyFileError) { try self.count.check() }
 
     /// Creates a key file with mode 0600 that contains one version of keys.
     ///

@@ -89,6 +89,21 @@ final class SealCount: Sendable {
         return block
     }
 
+    /// Checks, without writing, that the counts can be read and replaced.
+    func check() throws(KeyFileError) {
+        do {
+            let folder = DurableFile.folder(of: self.path)
+            for file in [folder, self.path + ".lock", self.path] where DurableFile.isNamed(file) {
+                try DurableFile.requireWritable(file)
+            }
+            _ = try self.read()
+        } catch let error as FileError {
+            throw .count("\(error); it must belong to the owner of the key file (chown)")
+        } catch {
+            throw .count("\(self.path): invalid form; restore the file from a backup")
+        }
+    }
+
     private struct Damaged: Error {}
     private static let heading = "remote-pin vault count 1"
 

@@ -48,7 +48,7 @@ struct CheckConfigCommand: AsyncParsableCommand {
             let sentences = files.attestations.sentences(at: SystemClock().now())
             StandardStreams.writeOutput("\n" + sentences.map { "\($0)\n" }.joined() + "\n")
             if let database = files.database { try await Self.check(database, for: files.policy) }
-            let warnings = files.certificateProblems
+            let warnings = files.certificateProblems + FileRights.foreignFiles(loaded.settings)
             StandardStreams.writeOutput(warnings.map { "warning: \($0)\n" }.joined())
             StandardStreams.writeOutput("the configuration is good\(warnings.isEmpty ? "" : ", with warnings")\n")
         }

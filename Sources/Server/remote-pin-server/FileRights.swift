@@ -50,11 +50,13 @@ enum FileRights {
     ///
     /// A command run by root leaves such files behind, and the server then cannot open them.
     static func foreignFiles(_ settings: ServerSettings) -> [Problem] {
-        let data = settings[SettingTable.dataFolder]
-        guard let owner = try? DurableFile.owner(of: settings[SettingTable.vaultKeyFile]) else { return [] }
+        let (data, key) = (settings[SettingTable.dataFolder], settings[SettingTable.vaultKeyFile])
+        guard let owner = try? DurableFile.owner(of: key) else { return [] }
+        let audit = settings[SettingTable.auditFile]
         let paths =
             [data] + ["wallets.db", "wallets.db-wal", "wallets.db-mark", "lock"].map { "\(data)/\($0)" }
-            + [settings[SettingTable.auditFile], settings[SettingTable.tlsKey]]
+            + ["\(key).count", "\(key).count.lock", "\(key).lock", audit, "\(audit).lock"]
+            + [settings[SettingTable.tlsKey]]
         return paths.compactMap { path -> Problem? in
             guard let other = try? DurableFile.owner(of: path), other != owner else { return nil }
             func name(_ user: UInt32) -> String { Accounts.userName(of: user) ?? "#\(user)" }

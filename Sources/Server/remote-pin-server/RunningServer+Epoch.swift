@@ -1,4 +1,5 @@
 internal import PostgreSQLStore
+internal import RemotePINServer
 internal import ServerCommandLine
 internal import StoreMaintenance
 internal import Vault
@@ -6,14 +7,51 @@ internal import Vocabulary
 internal import WalletStore
 
 extension RunningServer {
+    /// Creates the server, or names the part of the vault or the store that prevents it.
+    static func server(of parts: RemotePINServer.Parts, _ vault: KeyFileVault) async throws -> RemotePINServer {
+        do throws(ServerStartError) {
+            return try await RemotePINServer(parts)
+        } catch {
+            switch error {
+            case .vault(.unreachable):
+                // It was readable a moment ago, so its disk is full, or its key has sealed as much as it may.
+                try explaining(.configuration) { try vault.requireCount() }
+                throw StartFailure(
+                    .files,
+                    "the vault cannot count a sealed value in \(vault.path).count: is its "
+                        + "disk full, or has its key reached the limit of sealed values?"
+                )
+            case .vault(.notOurs):
+                throw StartFailure(
+                    .configuration,
+                    "the vault cannot open its own test value: is `vault.key-file` the key this store was created with?"
+                )
+            case .store(.unavailable), .store(.notErased), .store(.notCertified), .store(.outcomeUnknown):
+                throw StartFailure(
+                    .files,
+                    "cannot read the store: check its disk for free space and errors, or the database's log"
+                )
+            case .store(.corrupt):
+                throw StartFailure(
+                    .operatorMustAct,
+                    "cannot decode the operators' settings in the store: restore a backup"
+                )
+            }
+        }
+    }
+
     /// Checks that the vault key is the one used with this store, before any value is sealed.
     static func checkVault(_ files: ServerFiles, of store: any ServedStore) async throws {
         let now = try Self.clock(of: files.lab, store.lease).now()
         do throws(VaultMismatch) {
             try await VaultHistory.check(files.vault, of: store, store.lease, at: now)
         } catch {
-            let kind: StartFailure.Kind = error == .store ? .files : .configuration
-            throw StartFailure(kind, "`vault.key-file`: \(error)")
+            switch error {
+            case .store: throw StartFailure(.files, "\(error)")
+            case .damaged: throw StartFailure(.operatorMustAct, "\(error)")
+            case .older, .otherKey, .recordKey, .keyFile, .missingElsewhere:
+                throw StartFailure(.configuration, "`vault.key-file`: \(error)")
+            }
         }
     }
 

@@ -170,7 +170,7 @@ enum RunningServer {
             metrics: watch.registry,
             onEvent: { hooks.report($0) }
         )
-        let server = try await Self.server(of: parts)
+        let server = try await Self.server(of: parts, files.vault)
         watch.watch(server, tls: files.tls)
         let inForce = SettingsInForce(files)
         let listener = try await Self.listen(files, inForce, connections: connections, for: server, log: log)
@@ -247,30 +247,6 @@ enum RunningServer {
             }
         )
         try await supervision.run(services, stops, watch.liveness)
-    }
-
-    private static func server(of parts: RemotePINServer.Parts) async throws -> RemotePINServer {
-        do throws(ServerStartError) {
-            return try await RemotePINServer(parts)
-        } catch {
-            switch error {
-            case .vault:
-                throw StartFailure(
-                    .configuration,
-                    "the vault cannot open its own test value: is `vault.key-file` the key this store was created with?"
-                )
-            case .store(.unavailable), .store(.notErased), .store(.notCertified), .store(.outcomeUnknown):
-                throw StartFailure(
-                    .files,
-                    "cannot read the store: check its disk for free space and errors, or the database's log"
-                )
-            case .store(.corrupt):
-                throw StartFailure(
-                    .operatorMustAct,
-                    "cannot decode the operators' settings in the store: restore a backup"
-                )
-            }
-        }
     }
 
     private static func output(_ settings: ServerSettings) throws -> LogOutput {
@@ -366,7 +342,7 @@ enum RunningServer {
             let kind: StartFailure.Kind
             switch error {
             case .inUse: kind = .unavailable
-            case .damaged, .notAStore, .backup, .moved, .otherSchema: kind = .operatorMustAct
+            case .damaged, .notAStore, .backup, .moved, .otherSchema, .foreignFile: kind = .operatorMustAct
             case .newerVersion, .missing, .diskFull, .files: kind = .files
             }
             throw StartFailure(kind, "the store in \(folder) cannot be used: \(error)")

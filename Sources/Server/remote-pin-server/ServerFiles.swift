@@ -96,7 +96,7 @@ struct ServerFiles {
 struct CheckedFiles {
     /// A part of the configuration that refers to files.
     enum Part {
-        case lab, rights, certificate, vault, database, devices, statusList, hook, witness, roles
+        case lab, rights, certificate, vault, vaultCount, database, devices, statusList, hook, witness, roles
     }
 
     private(set) var problems: [(part: Part, error: any Error)] = []
@@ -117,7 +117,9 @@ struct CheckedFiles {
         self.lab = self.take(.lab) { try LabBoundary.lab(of: loaded) }
         self.take(.rights) { try FileRights.check(settings) }
         self.tls = self.take(.certificate) { try ServerFiles.tls(settings) }
-        self.vault = self.take(.vault) { try KeyFileVault(settings[SettingTable.vaultKeyFile]) }
+        let vault = self.take(.vault) { try KeyFileVault(settings[SettingTable.vaultKeyFile]) }
+        self.vault = vault
+        self.take(.vaultCount) { try vault?.requireCount() }
         self.database = self.take(.database) { try DatabaseSettings.named(by: settings) }
         let statusList = self.take(.statusList) { try AttestationSettings.statusList(settings) }
         let isLab = self.lab.flatMap(\.self) != nil
