@@ -50,6 +50,14 @@ struct ServerFilesTests {
         #expect(await server.terminate() == 0)
     }
 
+    @Test("an option that a command does not have is named as it was typed")
+    func unknownOption() async throws {
+        for command in [["lab", "up", self.lab.lab.path], ["backup", "x", "--lab", self.lab.lab.path]] {
+            let run = try await ServerProcess.run("remote-pin-server", command + ["--observation.listen", "none"])
+            #expect(run.exitCode == 64 && run.output.contains("'--observation.listen'"), "\(run.output)")
+        }
+    }
+
     @Test("a lab always uses the same port, outside the range that the system assigns to clients")
     func port() async throws {
         let range = try DurableFile.read("/proc/sys/net/ipv4/ip_local_port_range", atMost: 64)

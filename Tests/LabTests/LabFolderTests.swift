@@ -1,5 +1,7 @@
+import Dispatch
 import LabFiles
 import HostSystem
+import Synchronization
 import TestSupport
 import Testing
 import Vocabulary
@@ -65,6 +67,26 @@ struct LabFolderTests {
         try DurableFile.makeFolder(moved.path)
         try DurableFile.write(DurableFile.read(self.lab.labFile, atMost: 4096), to: moved.labFile)
         #expect(try LabFile(of: moved).caFile == "\(moved.authorityFolder)/ca.pem")
+    }
+
+    @Test("several servers of one lab write lab.yaml at the same time without an error")
+    func racingWriters() throws {
+        let lab = self.lab
+        let errors = Mutex<[any Error]>([])
+        DispatchQueue.concurrentPerform(iterations: 32) { number in
+            let file = LabFile(
+                host: "127.0.0.1",
+                port: 1_000 + number,
+                serverName: "localhost",
+                caFile: "ca.pem",
+                authority: "authority",
+                clockFile: "clock",
+                server: "server"
+            )
+            do { try file.write(to: lab) } catch { errors.withLock { $0.append(error) } }
+        }
+        #expect(errors.withLock { $0.isEmpty })
+        #expect(try LabFile(of: lab).port >= 1_000)
     }
 
     @Test("the error for a missing entry of lab.yaml names the entry")

@@ -10,7 +10,16 @@ struct Program {
     static func main() async {
         CoreDumps.forbid()
         StandardStreams.prepare(statusOfLostOutput: StartFailure.Kind.files.rawValue)
-        await ServerCommand.main(SettingFlags.rewritten(Array(CommandLine.arguments.dropFirst())))
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        await ServerCommand.main(SettingFlags.rewritten(arguments, for: Self.commandsWithSettings))
+    }
+
+    /// The commands that have ``ConfigurationOptions``, or whose subcommands do.
+    private static var commandsWithSettings: [String] {
+        let commands: [any ParsableCommand.Type] = [
+            ServeCommand.self, ConfigCommand.self, CheckConfigCommand.self, DoctorCommand.self, StoreCommand.self,
+        ]
+        return commands.compactMap { $0.configuration.commandName }
     }
 }
 
