@@ -141,6 +141,7 @@ FAULTS :=
 
 .PHONY: faults
 faults: packages-run ## damage a lab server in every way that operators meet; fail if a guess is given back; FAULTS="log" selects some
+	$(call install_packages,strace)
 	$(SWIFT_BUILD) --product remote-pin-server
 	$(SWIFT_BUILD) --product remote-pin-lab
 	$(SWIFT_BUILD) --product pin-load

@@ -12,6 +12,7 @@ the ones listed with it. It needs Linux; the faults marked "as root" are left ou
 import argparse
 import collections
 import ctypes
+import errno
 import json
 import os
 import random
@@ -112,10 +113,7 @@ def edit(bench, folder, *statements):
     database = sqlite3.connect(bench.data(folder, "wallets.db"), isolation_level=None)
     for statement in statements:
         database.execute(statement)
-    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    database.close()
-    for name in ("wallets.db-wal", "wallets.db-shm"):
-        bench.data(folder, name).unlink(missing_ok=True)
+    close_database(bench, folder, database)
 
 
 def edit_attempts(bench, sql, *more):
@@ -130,13 +128,17 @@ def change_closed(bench, folder, *statements):
     database = sqlite3.connect(bench.data(folder, "wallets.db"))
     database.create_function("lower_count", 1, lower_count)
     changed = [database.execute(statement).rowcount for statement in statements]
+    close_database(bench, folder, database)
+    return changed[0]
+
+
+def close_database(bench, folder, database):
+    """Writes this program's changes to the database, and removes the files that it leaves behind."""
     database.commit()
     database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     database.close()
-    # Left behind by this program and not by the server.
     for name in ("wallets.db-wal", "wallets.db-shm"):
         bench.data(folder, name).unlink(missing_ok=True)
-    return changed[0]
 
 
 def lower_count(record):
@@ -398,25 +400,240 @@ def disk_full(bench, dice):
         libc.umount2(os.fsencode(data), 2)
 
 
-@fault("no file may grow (RLIMIT_FSIZE)", 1, "ended with status 79, nothing given back")
+def without_room(bench, folder, server, number, end):
+    """Loads a server that has no room, ends the shortage, and judges the same server and the next one."""
+    _, output = bench.load(folder, "wrong=1", "2s", "--max-wrong-per-wallet", 3)
+    end()
+    names_reason = f"errno {number}:" in server.output
+    if "violations 0" not in output:
+        return Outcome("GUESSES GIVEN BACK", True, output + server.output)
+    if server.process.poll() is not None:
+        return Outcome(f"ended with status {server.process.returncode}", True, server.output)
+    if not names_reason:
+        return Outcome("the log does not name the cause", True, server.output)
+    status, output = bench.load(folder, "right=1", "1s", "--pick", "uniform")
+    server.ends()
+    if status != 0:
+        return Outcome("not served with room again", True, output + server.output)
+    outcome = bench.judge(folder, known={})
+    return Outcome("refused without room, then served") if outcome.text == "served" else outcome
+
+
+@fault("no file may grow (RLIMIT_FSIZE), then it may", 1, "refused without room, then served")
 def file_size(bench, dice):
     folder = bench.copy("stopped")
+    most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    # The shortest limit that leaves room for the start.
+    small = bench.data(folder, "wallets.db").stat().st_size
+    server = Server(bench, folder, before=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (small, most)))
+    if not server.is_ready:
+        return Outcome("not started", True, server.output)
 
-    def limit():
-        # Without the signal, a write beyond the limit fails with EFBIG.
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 17, 1 << 17))
+    def end():
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (most, most))
 
-    server = Server(bench, folder, before=limit)
-    bench.load(folder, "wrong=1", "2s", "--max-wrong-per-wallet", 3)
-    if server.process.poll() is None:
-        server.ends(signal.SIGKILL)
-        return Outcome("the limit was not reached, or the server went on", True, server.output)
-    status, log = server.process.returncode, server.output
-    outcome = bench.judge(folder, known={})
-    if outcome.is_bad:
+    return without_room(bench, folder, server, errno.EFBIG, end)
+
+
+@fault("quota exhausted (EDQUOT from each write, by strace), then not", 1, "refused without room, then served")
+def quota(bench, dice):
+    if shutil.which("strace") is None:
+        return Outcome("refused without room, then served (no strace here)", True)
+    folder = bench.copy("stopped")
+    server = Server(bench, folder)
+    tracer = subprocess.Popen(
+        ["strace", "-f", "-qq", "-o", os.devnull, "-p", str(server.process.pid), "-e", "trace=pwrite64", "-P",
+         str(bench.data(folder, "wallets.db-wal").resolve()), "-e", "inject=pwrite64:error=EDQUOT"],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )
+
+    def end():
+        tracer.send_signal(signal.SIGINT)
+        tracer.wait(30)
+
+    return without_room(bench, folder, server, errno.EDQUOT, end)
+
+
+@fault("data folder on a file system that is read-only (as root)", 1, "refused, status 74, named by the doctor", True)
+def read_only(bench, dice):
+    folder = bench.copy("stopped")
+    data = folder / "lab/server/data"
+    kept = {path.name: path.read_bytes() for path in data.iterdir()}
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.mount(b"tmpfs", os.fsencode(data), b"tmpfs", 0, b"size=32m,mode=700") != 0:
+        return Outcome("refused, status 74, named by the doctor (not mounted here)")
+    try:
+        for name, content in kept.items():
+            (data / name).write_bytes(content)
+            (data / name).chmod(0o600)
+        libc.mount(b"tmpfs", os.fsencode(data), b"tmpfs", 1 | 32, None)  # MS_RDONLY | MS_REMOUNT
+        server = Server(bench, folder)
+        status, output = server.ends(signal.SIGKILL), server.output
+        doctor, report = bench.run("remote-pin-server", "doctor", folder / "lab")
+    finally:
+        libc.umount2(os.fsencode(data), 2)
+    is_named = "read-only file system (EROFS)" in output and "permission denied" not in output
+    is_found = doctor == 2 and "read-only file system" in report
+    found = "named" if is_found else "not named"
+    return Outcome(f"refused, status {status}, {found} by the doctor", not is_named, output + report)
+
+
+# --- files that are not what they should be
+
+ODD = ["link", "second name", "folder", "pipe"]
+ODD_FILES = ["data/wallets.db", "data/wallets.db-wal", "data/wallets.db-mark", "data/lock", "audit.log"]
+
+
+@fault(
+    "a link, a second name, a folder or a pipe for wallets.db, its log, its mark, the lock, the audit log",
+    len(ODD) * len(ODD_FILES),
+    "refused, status 79, with its path; then served",
+)
+def odd_file(bench, dice):
+    turn = bench.odd_turn = getattr(bench, "odd_turn", -1) + 1
+    kind, name = ODD[turn % len(ODD)], ODD_FILES[turn // len(ODD) % len(ODD_FILES)]
+    folder = bench.copy("killed")
+    path, moved = folder / "lab/server" / name, folder / "moved"
+    path.touch()
+    path.rename(moved)
+    if kind == "link":
+        path.symlink_to(moved)
+    elif kind == "second name":
+        path.hardlink_to(moved)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        os.mkfifo(path)
+    server = Server(bench, folder)
+    if server.is_ready:
+        server.ends()
+        return Outcome(f"SERVED: {name} is a {kind}", True, server.output)
+    status, output = server.process.wait(60), server.output
+    doctor, report = bench.run("remote-pin-server", "doctor", folder / "lab")
+    backup, copied = bench.run("remote-pin-server", "backup", folder / "new.backup", "--lab", folder / "lab")
+    # The doctor only looks for the holder of the lock.
+    is_found = backup != 0 and str(path) in copied and (name == "data/lock" or doctor == 2 and str(path) in report)
+    if str(path) not in output or not is_found:
+        return Outcome(f"{name} is a {kind}: not named", True, output + report + copied)
+    if kind == "folder":
+        path.rmdir()
+    else:
+        path.unlink()
+    moved.rename(path)
+    outcome = bench.judge(folder)
+    if outcome.text != "served":
         return outcome
-    return Outcome(f"ended with status {status}, nothing given back", "SQLITE_" not in log, log)
+    return Outcome(f"refused, status {status}, with its path; then served")
+
+
+@fault("a foreign wallets.db-journal", 1, "refused, status 79, with its path")
+def journal(bench, dice):
+    folder = bench.copy("stopped")
+    path = bench.data(folder, "wallets.db-journal")
+    path.write_bytes(b"")
+    server = Server(bench, folder)
+    status = server.ends(signal.SIGKILL)
+    is_named = str(path) in server.output
+    return Outcome(f"refused, status {status}, with its path", not is_named, server.output)
+
+
+@fault("the mark removed or emptied after an orderly stop, also with older files", 4, "not started, status 79")
+def mark_removed(bench, dice):
+    bench.mark_turn = (getattr(bench, "mark_turn", -1) + 1) % 4
+    folder = bench.copy("stopped")
+    server = folder / "lab/server"
+    older = {name: (server / name).read_bytes() for name in ("data/wallets.db", "audit.log")}
+    if bench.mark_turn >= 2:
+        running = Server(bench, folder)
+        bench.load(folder, "wrong=1", "1500ms")
+        running.ends()
+        for name, content in older.items():
+            (server / name).write_bytes(content)
+    mark = bench.data(folder, "wallets.db-mark")
+    mark.unlink()
+    if bench.mark_turn % 2 == 1:
+        mark.touch(0o600)
+    return bench.judge(folder, known={})
+
+
+@fault("the data folder is empty, as if its volume were not mounted", 1, "not started, status 74, with the way out")
+def not_mounted(bench, dice):
+    folder = bench.copy("stopped")
+    data = folder / "lab/server/data"
+    data.rename(folder / "volume")
+    data.mkdir(0o700)
+    server = Server(bench, folder)
+    status, output = server.ends(signal.SIGKILL), server.output
+    init, advice = bench.run("remote-pin-server", "init", "--config", folder / "lab/server/server.yaml")
+    is_good = "is its volume mounted?" in output and init == 74 and "mount the volume" in advice
+    return Outcome(f"not started, status {status}, with the way out", not is_good, output + advice)
+
+
+@fault("one byte of the store's note of the vault's key", 2, "not started, status 79; the doctor names the damage")
+def key_note(bench, dice):
+    folder = bench.copy("stopped")
+    table = ["record_key", "vault_versions"][bench.trials % 2]
+    database = sqlite3.connect(bench.data(folder, "wallets.db"))
+    check = bytearray(database.execute(f"SELECT key_check FROM {table}").fetchone()[0])
+    check[dice.randrange(len(check))] ^= 1 << dice.randrange(8)
+    database.execute(f"UPDATE {table} SET key_check = ?", [bytes(check)])
+    close_database(bench, folder, database)
+    doctor, report = bench.run("remote-pin-server", "doctor", folder / "lab")
+    outcome = bench.judge(folder)
+    is_found = doctor == 2 and "is damaged" in report
+    text = outcome.text + ("; the doctor names the damage" if is_found or table == "vault_versions" else "")
+    return Outcome(text, outcome.is_bad, outcome.detail + report)
+
+
+@fault("one bit of an attempt record, whose wallet may never have opened a session", 4, "found by doctor, list and log")
+def record_bit(bench, dice):
+    folder = bench.copy("stopped")
+    database = sqlite3.connect(bench.data(folder, "wallets.db"))
+    wallet, record = dice.choice(database.execute("SELECT wallet, record FROM attempts").fetchall())
+    changed = bytearray(record)
+    changed[dice.randrange(len(changed))] ^= 1 << dice.randrange(8)
+    database.execute("UPDATE attempts SET record = ? WHERE wallet = ?", [bytes(changed), wallet])
+    identity, state = database.execute("SELECT id, state FROM wallets WHERE key = ?", [wallet]).fetchone()
+    if dice.random() < 0.5:
+        # As if no session was ever opened: bit 1 of byte 2.
+        state = bytearray(state)
+        state[2] &= ~2
+        database.execute("UPDATE wallets SET state = ? WHERE key = ?", [bytes(state), wallet])
+    close_database(bench, folder, database)
+    status, report = bench.run("remote-pin-server", "doctor", folder / "lab")
+    server = Server(bench, folder)
+    _, listed = bench.run("remote-pin-server", "admin", "wallet", "list", "--state", "damaged", "--lab", folder / "lab")
+    bench.load(folder, "right=1", "1500ms", "--pick", "uniform")
+    server.ends()
+    found = [name for name, text in [("doctor", report), ("list", listed), ("log", server.output)]
+             if identity.hex() in text]
+    text = "found by doctor, list and log" if len(found) == 3 and status == 2 else f"found by {found} only"
+    return Outcome(text, False, report + listed + server.output)
+
+
+@fault("vault.key.count belongs to root (as root)", 1, "refused, status 78, with the file; tools agree", as_root=True)
+def count_of_root(bench, dice):
+    folder = bench.copy("stopped")
+    path, command = production(bench, folder)
+    first = Server(bench, folder, command=command)
+    if not first.is_ready:
+        return Outcome("not started", True, first.output)
+    first.ends()
+    count = path / "vault.key.count"
+    os.chown(count, 0, 0)
+    server = Server(bench, folder, command=command)
+    if server.is_ready:
+        server.ends()
+        return Outcome("SERVED", True, server.output)
+    status, texts = server.process.returncode, [server.output]
+    program = command.index("serve")
+    for name in ("check-config", "doctor"):
+        # As the server's user, and as root, who can read everything.
+        for prefix in (command[:program], command[program - 1 : program]):
+            done = subprocess.run([*prefix, name, *command[program + 1 :]], capture_output=True, text=True)
+            texts.append(done.stdout + done.stderr)
+    is_good = all(str(count) in text and "is `vault.key-file` the key" not in text for text in texts)
+    return Outcome(f"refused, status {status}, with the file; tools agree", not is_good, "\n".join(texts))
 
 
 # --- the process
@@ -748,11 +965,7 @@ def many_wallets(bench, dice):
         f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) INSERT INTO wallets "
         f"({', '.join(columns)}) SELECT {chosen} FROM n, (SELECT * FROM wallets ORDER BY key LIMIT 1)"
     )
-    database.commit()
-    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    database.close()
-    for name in ("wallets.db-wal", "wallets.db-shm"):
-        bench.data(folder, name).unlink(missing_ok=True)
+    close_database(bench, folder, database)
     server = Server(bench, folder)
     start = time.monotonic()
     status, output = bench.run(
