@@ -7,7 +7,7 @@ import Testing
 ///
 /// The role proves its password, and owns its database only.
 final class DatabaseUnderTest: Sendable {
-    static let password = "a database's password"
+    static let password = "a-database's-password"
 
     private let server: TemporaryPostgreSQL
     var folder: String { self.server.folder }
