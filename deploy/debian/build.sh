@@ -10,6 +10,15 @@ programs=$(cd "$1" && pwd)
 mkdir -p "$2"
 out=$(cd "$2" && pwd)
 
+# A program with the dynamic Swift runtime needs the toolchain, and its package would install without it.
+toolchain='lib(swift|dispatch|BlocksRuntime|_?Foundation)|not found'
+for name in remote-pin-server remote-pin-portal remote-pin-lab wallet pin-load; do
+    foreign=$(ldd "$programs/$name" | grep -E "$toolchain") || continue
+    printf '%s needs libraries that Debian does not have; build with --static-swift-stdlib:\n%s\n' \
+        "$name" "$foreign" >&2
+    exit 1
+done
+
 said=$("$programs/remote-pin-server" --version)
 number=$(sed -E 's/^remote-pin-server ([0-9.]+) .*/\1/' <<<"$said")
 git_id=$(sed -nE 's/.*\(git ([^,)]+).*/\1/p' <<<"$said")
