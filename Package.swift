@@ -500,6 +500,7 @@ let server: [Target] = [
         name: "DeletionPortal",
         dependencies: [
             "ConfigText",
+            "HostSystem",
             "LogLines",
             "ServerSettings",
             "Transport",

@@ -1,5 +1,6 @@
 package import ConfigText
 internal import Foundation
+internal import HostSystem
 internal import Hummingbird
 internal import HummingbirdCore
 package import Logging
@@ -109,7 +110,7 @@ package struct PortalServer: Sendable {
             responder: self.responder,
             server: HTTPServerBuilder { PortalHTTPChannel(responder: $0, configuration: configuration) },
             configuration: ApplicationConfiguration(
-                address: .hostname(self.address.host, port: self.address.port),
+                address: .hostname(ListenAddress.host(self.address.host), port: self.address.port),
                 availableConnectionsDelegate: MaximumAvailableConnections(self.limits.connections)
             ),
             onServerRunning: onServerRunning,

@@ -209,8 +209,7 @@ struct PortalProgram: AsyncParsableCommand {
                 switch errno {
                 case EADDRINUSE: "another process listens there; name another port with --portal.listen"
                 case EACCES: "this user has no permission; use a port above 1023 and let the proxy listen on 443"
-                case EADDRNOTAVAIL: "this machine does not have that address"
-                default: "errno \(errno)"
+                default: ListenAddress.reason(errno)
                 }
             return self.end(69, "`portal.listen`: cannot listen on \(address): \(reason)")
         }

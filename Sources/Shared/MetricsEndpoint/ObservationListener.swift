@@ -1,3 +1,4 @@
+internal import HostSystem
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
@@ -61,11 +62,12 @@ package final class ObservationListener: Sendable {
                 }
             }
         do {
-            let channel = try await bootstrap.bind(host: host, port: port).get()
+            let channel = try await bootstrap.bind(host: ListenAddress.host(host), port: port).get()
             return ObservationListener(channel, group: group, port: channel.localAddress?.port ?? port)
         } catch {
             try? await group.shutdownGracefully()
-            throw ObservationListenError(reason: "\(error)")
+            let code = (error as? IOError)?.errnoCode
+            throw ObservationListenError(reason: code.map(ListenAddress.reason) ?? "\(error)")
         }
     }
 
@@ -82,7 +84,7 @@ package final class ObservationListener: Sendable {
 ///
 /// To fix it, change `observation.listen`.
 package struct ObservationListenError: Error, Hashable, Sendable {
-    /// The system's error message.
+    /// The reason in plain words, with the errno(3).
     package let reason: String
 }
 

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import HostSystem
 internal import NIOCore
 
 /// An error that prevented a listener from being created.
@@ -17,7 +18,7 @@ package enum ListenError: Error, Hashable, Sendable {
     case notAllowed(String)
     /// The path of a Unix socket is longer than the system's limit of 107 bytes.
     case pathTooLong(String)
-    /// Any other error, with the system's message.
+    /// Any other error, with the address and the reason.
     case other(String)
 }
 
@@ -36,9 +37,7 @@ extension ListenError {
         switch code {
         case EADDRINUSE: self = .addressInUse(address)
         case EACCES, EPERM: self = .notAllowed(address)
-        default:
-            let text = unsafe strerror(code).map { unsafe String(cString: $0) } ?? "errno \(code)"
-            self = .other("\(address): \(text)")
+        default: self = .other("\(address): \(ListenAddress.reason(code))")
         }
     }
 }

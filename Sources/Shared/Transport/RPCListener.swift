@@ -1,3 +1,4 @@
+internal import HostSystem
 internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
@@ -38,11 +39,11 @@ package final class RPCListener: Sendable {
         let options = HandshakeOptions(tls: tls, isBalancer: isBalancer)
         do {
             // NIO sets TCP_NODELAY on the listening socket, and connections inherit it.
-            let channel = try await listener.bootstrap(options).bind(host: host, port: port).get()
+            let channel = try await listener.bootstrap(options).bind(host: ListenAddress.host(host), port: port).get()
             listener.listen(on: channel)
             return RPCListener(listener, port: channel.localAddress?.port ?? port, limits: limits)
         } catch {
-            throw ListenError(error, address: "\(host):\(port)")
+            throw ListenError(error, address: ListenAddress.text(host, port))
         }
     }
 
