@@ -83,7 +83,7 @@ extension RunningServer {
                 ]
             )
         }
-        observer.acceptFailure = { Self.tellAcceptFailure($0, on: "listen.address", log) }
+        observer.acceptFailure = Self.acceptFailureLog("listen.address", log)
         return observer
     }
 
@@ -96,12 +96,17 @@ extension RunningServer {
                 metadata: ["socket": "\(setting)", "source": "\(refused.source)", "refused": "\(refused.count)"]
             )
         }
-        observer.acceptFailure = { Self.tellAcceptFailure($0, on: setting, log) }
+        observer.acceptFailure = Self.acceptFailureLog(setting, log)
         return observer
     }
 
-    private static func tellAcceptFailure(_ reason: String, on setting: String, _ log: Logger) {
-        log.error("no connection can be accepted", metadata: ["socket": "\(setting)", "reason": "\(reason)"])
+    /// Returns a function that logs failures to accept connections, once per minute.
+    private static func acceptFailureLog(_ setting: String, _ log: Logger) -> @Sendable (String) -> Void {
+        let lines = LogRateLimiter(burst: 1, each: .seconds(60))
+        return { reason in
+            guard let metadata = lines.allow(["socket": "\(setting)", "reason": "\(reason)"]) else { return }
+            log.error("no connection can be accepted", metadata: metadata)
+        }
     }
 
     /// Listens for admin commands.
