@@ -434,6 +434,7 @@ let server: [Target] = [
             "AdminProtocol",
             "AttestationVerifier",
             "AuditLog",
+            "ChildPrograms",
             "EventHooks",
             "Evidence",
             "HostSystem",
@@ -918,6 +919,7 @@ let tests: [Target] = [
     .testTarget(
         name: "EventHooksTests",
         dependencies: [
+            "ChildPrograms",
             "EventHooks",
             "MetricsEndpoint",
             "Telemetry",
@@ -931,6 +933,7 @@ let tests: [Target] = [
     .testTarget(
         name: "WitnessTests",
         dependencies: [
+            "ChildPrograms",
             "MetricsEndpoint",
             "Telemetry",
             "TestSupport",

@@ -129,6 +129,36 @@ struct HookTests {
         }
     }
 
+    @Test("a program that writes to standard error without end adds some short lines to the log, with a count")
+    func noisy() async throws {
+        let long = "head -c 2000 /dev/zero | tr '\\0' x >&2; echo >&2"
+        let script = "\(long); yes 'a \"line' | head -n 100000 >&2; echo >\"$0\""
+        let server = try await self.start(script)
+        let lines = self.lines
+        #expect(await eventually { DurableFile.exists(lines) })
+        #expect(await server.terminate() == 0)
+        let messages = server.output.split(separator: "\n").filter { $0.contains("warning message of the hook ") }
+        #expect(messages.count < 100, "20 each time that the program is started")
+        #expect(messages.first?.contains(" text=" + String(repeating: "x", count: 500)) == true)
+        #expect(messages.first?.contains(String(repeating: "x", count: 501)) == false)
+        #expect(messages.contains { $0.hasSuffix(" text=\"a \\\"line\"") })
+    }
+
+    @Test("a program that ends leaves no process behind")
+    func leftBehind() async throws {
+        let server = try await self.start("tail -f /dev/null & echo $! >>\"$0\"")
+        let lines = self.lines
+        @Sendable func processes() -> [Int32] {
+            let text = (try? DurableFile.readText(lines, atMost: 1 << 16)) ?? ""
+            return text.split(separator: "\n").compactMap { Int32($0) }
+        }
+        // The program is started again after each end.
+        #expect(await eventually { processes().count >= 2 })
+        #expect(await eventually { !isRunning(processes()[0]) })
+        #expect(await server.terminate() == 0)
+        for process in processes() { #expect(await eventually { !isRunning(process) }) }
+    }
+
     @Test("check-config rejects a hook that is not executable, and hook arguments are never shown")
     func noProgram() async throws {
         let arguments = ["check-config", self.lab.lab.path, "--hook.program", "/etc/passwd"]

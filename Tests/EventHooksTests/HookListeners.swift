@@ -1,3 +1,4 @@
+import ChildPrograms
 import EventHooks
 import Foundation
 import Glibc
@@ -173,7 +174,10 @@ final class FlakyReceiver: EventReceiver {
     /// The accepted lines.
     var lines: [String] { self.state.withLock { $0.lines } }
 
-    func open(_ feed: @escaping @Sendable (LineWriter) async throws -> Void) async throws(ReceiverFailure) {
+    func open(
+        messages: ProgramMessages,
+        _ feed: @escaping @Sendable (LineWriter) async throws -> Void
+    ) async throws(ReceiverFailure) {
         do {
             try await feed { line in
                 let isAccepted = self.state.withLock { state in

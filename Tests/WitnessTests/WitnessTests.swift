@@ -1,3 +1,4 @@
+import ChildPrograms
 import Foundation
 import Logging
 import MetricsEndpoint
@@ -88,6 +89,26 @@ struct WitnessTests {
         await #expect(throws: WitnessFailure.self) { try await store.keeper(witness, isRequired: false).start() }
         store.generation.withLock { $0 = 8 }
         try await store.keeper(witness).start()
+    }
+
+    @Test(
+        "a program that ends or hangs leaves no process behind, and its messages are passed on",
+        arguments: [true, false]
+    )
+    func leftBehind(ends: Bool) async throws {
+        let file = self.folder.file("process")
+        let messages = Mutex<[String]>([])
+        let body = "echo told >&2; tail -f /dev/null & echo $! >\(file); \(ends ? "exit 0" : "wait")"
+        let witness = Witness(
+            .program(try self.program("witness", body), arguments: []),
+            limit: ends ? .seconds(30) : .milliseconds(500),
+            messages: ProgramMessages { line, _ in messages.withLock { $0.append(line) } }
+        )
+        await #expect(throws: WitnessSilence.self) { try await witness.note(WitnessNumbers(generation: 1, step: 1)) }
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+        let process = try #require(Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)))
+        #expect(await eventually { !isRunning(process) })
+        #expect(messages.withLock { $0 } == ["told"])
     }
 
     @Test("a witness is informed of a change, and not again while only its own step changes the store")

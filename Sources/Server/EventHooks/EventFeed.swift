@@ -1,3 +1,4 @@
+internal import ChildPrograms
 internal import Logging
 internal import Metrics
 internal import Synchronization
@@ -40,10 +41,15 @@ struct EventFeed: Sendable {
     /// Returns nil if there are no more lines to deliver.
     private func deliver() async -> ReceiverFailure? {
         let write = WriteTimer()
+        let messages = ProgramMessages { [log = self.log, name = self.receiver.name] line, suppressed in
+            var metadata: Logger.Metadata = ["hook": "\(name)", "text": "\(line)"]
+            if suppressed > 0 { metadata["unwritten"] = "\(suppressed)" }
+            log.warning("message of the hook", metadata: metadata)
+        }
         return await withTaskGroup(of: ReceiverFailure?.self) { group in
             group.addTask {
                 do throws(ReceiverFailure) {
-                    try await self.receiver.open { writer in try await self.feed(writer, noting: write) }
+                    try await self.receiver.open(messages: messages) { try await self.feed($0, noting: write) }
                     return nil
                 } catch {
                     return error

@@ -1,3 +1,5 @@
+package import ChildPrograms
+
 /// A receiver of event lines: a program or a socket.
 package protocol EventReceiver: Sendable {
     /// The name shown in the log.
@@ -8,11 +10,14 @@ package protocol EventReceiver: Sendable {
     /// Must not contain text chosen by the operator.
     var kind: EventReceiverKind { get }
 
-    /// Connects to the receiver while `feed` runs.
+    /// Connects to the receiver while `feed` runs, and passes its messages to `messages`.
     ///
     /// Returns after `feed` has ended and all resources have been released. Returns promptly if the task is cancelled,
     /// even if the receiver is busy.
-    func open(_ feed: @escaping @Sendable (LineWriter) async throws -> Void) async throws(ReceiverFailure)
+    func open(
+        messages: ProgramMessages,
+        _ feed: @escaping @Sendable (LineWriter) async throws -> Void
+    ) async throws(ReceiverFailure)
 
     /// Kills any process started by the receiver, without waiting, because this process is about to exit.
     func endAtOnce()

@@ -1,4 +1,4 @@
-internal import ChildPrograms
+package import ChildPrograms
 internal import Dispatch
 internal import HostSystem
 internal import Subprocess
@@ -25,7 +25,10 @@ package struct ProgramReceiver: EventReceiver {
 
     package var kind: EventReceiverKind { .program }
 
-    package func open(_ feed: @escaping @Sendable (LineWriter) async throws -> Void) async throws(ReceiverFailure) {
+    package func open(
+        messages: ProgramMessages,
+        _ feed: @escaping @Sendable (LineWriter) async throws -> Void
+    ) async throws(ReceiverFailure) {
         // A write to a program that has exited must fail instead of killing this process.
         StandardStreams.ignoreBrokenPipes()
         let status: TerminationStatus
@@ -39,9 +42,10 @@ package struct ProgramReceiver: EventReceiver {
                 platformOptions: .ownSession,
                 input: .inputWriter,
                 output: .discarded,
-                error: .currentStandardError
+                error: .sequence
             ) { execution in
                 self.group.runs(execution.processIdentifier.value)
+                async let read: Void = messages.read(execution.standardError)
                 do {
                     try await feed { line in
                         // A short write without an error means that the program has exited. Its successor gets the
@@ -54,6 +58,7 @@ package struct ProgramReceiver: EventReceiver {
                     // If the program closed its input but kept running, this call would block.
                     try? execution.send(signal: .kill, toProcessGroup: true)
                 }
+                await read
             }
             status = run.terminationStatus
         } catch {
@@ -92,9 +97,13 @@ private final class StartedGroup: Sendable {
         self.isKnown.signal()
     }
 
-    /// Forgets the process id, which the system may reuse.
+    /// Kills the processes that the program left behind, which would otherwise pile up with each start, and forgets the
+    /// process id, which the system may reuse.
     func hasEnded() {
-        self.state.withLock { $0 = .none }
+        self.state.withLock { state in
+            if case .running(let leader) = state { ProcessEnd.ofGroup(leader) }
+            state = .none
+        }
         self.isKnown.signal()
     }
 

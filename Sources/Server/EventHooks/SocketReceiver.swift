@@ -1,3 +1,4 @@
+package import ChildPrograms
 internal import NIOCore
 internal import NIOPosix
 
@@ -16,7 +17,10 @@ package struct SocketReceiver: EventReceiver {
 
     package var kind: EventReceiverKind { .socket }
 
-    package func open(_ feed: @escaping @Sendable (LineWriter) async throws -> Void) async throws(ReceiverFailure) {
+    package func open(
+        messages: ProgramMessages,
+        _ feed: @escaping @Sendable (LineWriter) async throws -> Void
+    ) async throws(ReceiverFailure) {
         let channel: any Channel
         do {
             channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)

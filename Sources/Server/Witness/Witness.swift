@@ -1,9 +1,10 @@
-internal import ChildPrograms
+package import ChildPrograms
 internal import FoundationEssentials
 internal import HostSystem
 internal import NIOCore
 internal import NIOPosix
 internal import Subprocess
+internal import Synchronization
 internal import SystemPackage
 
 /// A witness outside the server that keeps the highest numbers it has received.
@@ -24,15 +25,22 @@ package struct Witness: Sendable {
 
     private let place: Place
     private let limit: Duration
+    private let messages: ProgramMessages
 
     /// The time limit for one request.
     package static let timeLimit: Duration = .seconds(10)
     private static let connectLimit = TimeAmount.seconds(5)
     private static let longestReply = 4_096
 
-    package init(_ place: Place, limit: Duration = Self.timeLimit) {
+    /// - Parameter messages: Receives what a program writes to standard error.
+    package init(
+        _ place: Place,
+        limit: Duration = Self.timeLimit,
+        messages: ProgramMessages = ProgramMessages { _, _ in }
+    ) {
         self.place = place
         self.limit = limit
+        self.messages = messages
     }
 
     /// Sends numbers to the witness and returns those it has on record.
@@ -52,11 +60,12 @@ package struct Witness: Sendable {
     }
 
     private func exchange(_ line: [UInt8]) async throws(WitnessSilence) -> [UInt8] {
-        let (place, limit) = (self.place, self.limit)
+        let (place, limit, messages) = (self.place, self.limit, self.messages)
         let result: Result<[UInt8], WitnessSilence>? = await finished(within: limit) {
             do {
                 switch place {
-                case .program(let path, let arguments): return .success(try await Self.run(path, arguments, line))
+                case .program(let path, let arguments):
+                    return .success(try await Self.run(path, arguments, line, messages))
                 case .socket(let path): return .success(try await Self.call(path, line))
                 }
             } catch {
@@ -67,7 +76,18 @@ package struct Witness: Sendable {
         return try result.get()
     }
 
-    private static func run(_ path: String, _ arguments: [String], _ line: [UInt8]) async throws -> [UInt8] {
+    private static func run(
+        _ path: String,
+        _ arguments: [String],
+        _ line: [UInt8],
+        _ messages: ProgramMessages
+    ) async throws -> [UInt8] {
+        let leader = Atomic<Int32>(0)
+        // A program that ended may have left processes behind, which would pile up with each request.
+        defer {
+            let leader = leader.load(ordering: .relaxed)
+            if leader > 0 { ProcessEnd.ofGroup(leader) }
+        }
         // Writing to a program that has exited must fail instead of killing this process.
         StandardStreams.ignoreBrokenPipes()
         let run = try await Subprocess.run(
@@ -77,10 +97,13 @@ package struct Witness: Sendable {
             platformOptions: .ownSession,
             input: .inputWriter,
             output: .bytes(limit: Self.longestReply),
-            error: .currentStandardError
+            error: .sequence
         ) { execution in
+            leader.store(execution.processIdentifier.value, ordering: .relaxed)
+            async let read: Void = messages.read(execution.standardError)
             _ = try? await execution.standardInputWriter.write(line)
             try? await execution.standardInputWriter.finish()
+            await read
         }
         switch run.terminationStatus {
         case .exited(0): return run.standardOutput

@@ -1,5 +1,7 @@
+internal import ChildPrograms
 internal import Foundation
 internal import HostSystem
+internal import LogLines
 internal import Logging
 internal import Metrics
 internal import ServerCommandLine
@@ -10,9 +12,15 @@ internal import Witness
 
 extension RunningServer {
     /// The configured witness, or nil if there is none.
-    static func witness(_ settings: ServerSettings) -> Witness? {
+    ///
+    /// - Parameter messages: Receives what a program writes to standard error.
+    static func witness(
+        _ settings: ServerSettings,
+        messages: ProgramMessages = ProgramMessages { line, _ in StandardStreams.writeError("the witness: \(line)\n") }
+    ) -> Witness? {
         if let path = settings[SettingTable.witnessProgram] {
-            return Witness(.program(path, arguments: settings[SettingTable.witnessArguments]))
+            let place = Witness.Place.program(path, arguments: settings[SettingTable.witnessArguments])
+            return Witness(place, messages: messages)
         }
         return settings[SettingTable.witnessSocket].map { Witness(.socket($0)) }
     }
@@ -41,7 +49,13 @@ extension RunningServer {
     ) async throws -> WitnessKeeper? {
         let meters = WitnessMeters(metrics)
         // A witness is supported only for the SQLite store.
-        guard let witness = Self.witness(settings), let store = store as? SQLiteWalletStore else { return nil }
+        let messages = ProgramMessages { line, suppressed in
+            let metadata = LogRateLimiter.metadata(["text": "\(line)"], suppressed: suppressed)
+            log.warning("message of the witness", metadata: metadata)
+        }
+        guard let witness = Self.witness(settings, messages: messages), let store = store as? SQLiteWalletStore else {
+            return nil
+        }
         let keeper = WitnessKeeper(
             WitnessKeeper.Parts(
                 witness: witness,
