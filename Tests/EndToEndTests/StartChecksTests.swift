@@ -27,6 +27,14 @@ struct StartChecksTests {
         #expect(!DurableFile.exists(self.server.auditFile))
     }
 
+    @Test("a limit of threads that is too low is named, and the start does not hang", .enabled(if: geteuid() == 0))
+    func threads() async throws {
+        let line = "ulimit -u 3; exec setpriv --reuid=65534 --regid=65534 --clear-groups \"$@\""
+        let program = Programs.path("remote-pin-server")
+        let run = try await ServerProcess.run("/bin/bash", ["-c", line, "bash", program, "serve", self.server.folder])
+        #expect(run.exitCode == 71 && run.output.contains("RLIMIT_NPROC"), "\(run.output)")
+    }
+
     @Test("a clock more than a day off the newest time in the server's files is rejected, unless a setting allows it")
     func clock() async throws {
         // Before the first start an old installation is no sign of a wrong clock.

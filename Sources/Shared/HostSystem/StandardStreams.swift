@@ -37,6 +37,7 @@ package enum StandardStreams {
     ///   status, so that the user does not mistake partial output for complete output (gnulib, closeout). This
     ///   overrides the status passed to exit(3). If the reader closes the pipe, it does not want any more output, so
     ///   that does not count as a loss.
+    /// - A process that may not start its threads ends with a message (see ``ThreadLimit``).
     package static func prepare(statusOfLostOutput status: Int32) {
         for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) == -1 {
             // open(2) returns the lowest free descriptor, which is this one.
@@ -44,6 +45,7 @@ package enum StandardStreams {
         }
         self.ignoreBrokenPipes()
         signal(SIGXFSZ, SIG_IGN)
+        ThreadLimit.check()
         self.statusOfLoss.store(status, ordering: .relaxed)
         atexit {
             if fflush(nil) != 0 { StandardStreams.noteLoss(errno) }
