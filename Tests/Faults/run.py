@@ -1012,6 +1012,47 @@ def silent_operators(bench, dice):
     return Outcome(seen, not names_reason, output)
 
 
+@fault("a log pipe that nothing reads, log.level debug", 1, "served throughout; SIGTERM ends it with status 0")
+def log_unread(bench, dice):
+    folder = bench.copy("stopped")
+    port = dice.randrange(20_000, 32_000)
+    reader, writer = os.pipe()
+    settings = {
+        "REMOTE_PIN_LOG_FILE": "none", "REMOTE_PIN_LOG_LEVEL": "debug", "REMOTE_PIN_DRAIN_LIMIT": "2s",
+        "REMOTE_PIN_OBSERVATION_LISTEN": f"127.0.0.1:{port}",
+    }
+    process = subprocess.Popen(
+        [bench.program("remote-pin-server"), "serve", str(folder / "lab")],
+        stdin=subprocess.DEVNULL, stdout=writer, stderr=writer, env={**os.environ, **settings},
+    )
+    bench.running.append(process)
+    os.close(writer)
+
+    def answers(path):
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=9) as answer:
+            return answer.read().decode()
+
+    start = os.read(reader, 4096)
+    while b"ready on " not in start:
+        start += os.read(reader, 4096)
+    # From here on nothing reads. The queue is full after a minute of this load.
+    status, output = bench.load(folder, "right=1", "20s")
+    try:
+        probes = answers("/livez"), answers("/readyz")
+        dropped = re.findall(r"^remote_pin_log_lines_dropped_total .*", answers("/metrics"), re.M)
+    except OSError as error:
+        probes, dropped = error, ""
+    process.terminate()
+    try:
+        end = process.wait(30)
+    except subprocess.TimeoutExpired:
+        end = "none within 30 s"
+    os.close(reader)
+    is_well = status == 0 and "violations 0" in output and isinstance(probes, tuple) and end == 0
+    seen = "served throughout; SIGTERM ends it with status 0" if is_well else f"load {status}, {probes}, end {end}"
+    return Outcome(seen, not is_well, f"{dropped}\n{output}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("programs", help="the folder of the built programs")

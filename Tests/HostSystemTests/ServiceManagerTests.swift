@@ -11,11 +11,11 @@ struct ServiceManagerTests {
         let name = isAbstract ? "@remote-pin-\(UInt64.random(in: .min ... .max))" : self.folder.file("notify")
         let receiver = try DatagramReceiver(name)
         let manager = try #require(ServiceManager(environment: ["NOTIFY_SOCKET": name]))
-        #expect(manager.tell(.ready, .status("two\nlines")))
+        manager.tell(.ready, .status("two\nlines"))
         #expect(await receiver.next() == "READY=1\nSTATUS=two lines")
-        #expect(manager.tell(.stopping))
+        manager.tell(.stopping)
         #expect(await receiver.next() == "STOPPING=1")
-        #expect(manager.tell(.alive))
+        manager.tell(.alive)
         #expect(await receiver.next() == "WATCHDOG=1")
     }
 
@@ -25,7 +25,7 @@ struct ServiceManagerTests {
         let manager = try #require(ServiceManager(environment: ["NOTIFY_SOCKET": self.folder.file("notify")]))
         var last: Int64 = 0
         for _ in 0..<2 {
-            #expect(manager.tell(.reloading))
+            manager.tell(.reloading)
             let lines = await receiver.next().split(separator: "\n")
             #expect(lines.first == "RELOADING=1")
             let time = try #require(lines.last?.split(separator: "=").last.flatMap { Int64($0) })
@@ -40,7 +40,7 @@ struct ServiceManagerTests {
         #expect(ServiceManager(environment: ["NOTIFY_SOCKET": "vsock:2:1"]) == nil)
         #expect(ServiceManager(environment: ["NOTIFY_SOCKET": "/" + String(repeating: "x", count: 107)]) == nil)
         let gone = try #require(ServiceManager(environment: ["NOTIFY_SOCKET": self.folder.file("gone")]))
-        #expect(!gone.tell(.ready))
+        gone.tell(.ready)
     }
 
     @Test(

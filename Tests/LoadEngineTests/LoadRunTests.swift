@@ -144,6 +144,22 @@ struct LoadRunTests {
         await lab.server.terminate()
     }
 
+    @Test("progress that nothing reads delays no operation, and the result is complete")
+    func unreadProgress() async throws {
+        let lab = try await LoadLab.start(wallets: 4)
+        let pipe = FullPipe(in: lab.folder)
+        let line = "exec \"$0\" \"$@\" 2<>\"$PIPE\""
+        let run = try await ServerProcess.run(
+            "/usr/bin/env",
+            [
+                "PIPE=\(pipe.path)", "/bin/bash", "-c", line, Programs.path("pin-load"), "run", "--lab", lab.path,
+                "--wallets", lab.walletsFile, "--connections", "2", "--duration", "2s",
+            ]
+        )
+        #expect(run.exitCode == 0 && run.output.contains("violations 0"), "\(run.output)")
+        await lab.server.terminate()
+    }
+
     @Test("a profile sets the options that are not given, and an unknown one is rejected with the names")
     func profiles() async throws {
         let lab = try await LoadLab.start(wallets: 4)

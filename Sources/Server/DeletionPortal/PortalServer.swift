@@ -28,8 +28,11 @@ package struct PortalServer: Sendable {
         /// Any more wait to be accepted.
         var connections = 512
         /// The time that a shutdown waits for pending answers.
-        var farewell: Duration = .seconds(25)
+        var farewell = PortalServer.farewell
     }
+
+    /// The time that a shutdown waits for pending answers.
+    package static let farewell: Duration = .seconds(25)
 
     private let address: HostAndPort
     /// The path of the server's socket.

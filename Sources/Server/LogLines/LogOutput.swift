@@ -5,20 +5,30 @@ package import ServerSettings
 internal import Synchronization
 
 /// The destination of log lines: standard error, or a file that can be reopened after rotation.
+///
+/// A separate thread writes the lines, so that neither a reader nor a disk delays a caller.
 package final class LogOutput: Sendable {
     private let path: String?
-    private let file: Mutex<FileHandle?>
+    private let lines: QueuedOutput
     private let lowest = Mutex(Logger.Level.info)
 
     /// Opens the file, or uses standard error if the path is nil.
     package init(path: String?) throws {
         self.path = path
-        self.file = Mutex(try path.map(Self.open))
+        self.lines =
+            if let path {
+                QueuedOutput(takingOwnershipOf: try Self.open(path))
+            } else {
+                StandardStreams.queuedError
+            }
     }
 
     /// Returns a handler that writes to this output.
     package func handler(_ format: LogFormatSetting, level: Logger.Level) -> LineLogHandler {
         self.level = level
+        self.lines.reportDropped {
+            LineLogHandler.line(.warning, "log lines were dropped", ["count": "\($0)"], format)
+        }
         return LineLogHandler(output: self, format: format)
     }
 
@@ -28,30 +38,21 @@ package final class LogOutput: Sendable {
         set { self.lowest.withLock { $0 = newValue } }
     }
 
+    /// The number of lines that were dropped because nothing read them, or that the disk did not take.
+    package var droppedCount: Int { self.lines.droppedCount }
+
     /// Reopens the file after log rotation.
     ///
     /// Keeps the current file if that fails.
     package func reopen() throws {
         guard let path else { return }
-        let fresh = try Self.open(path)
-        self.file.withLock { $0 = fresh }
+        self.lines.replace(takingOwnershipOf: try Self.open(path))
     }
 
-    /// Writes a line.
-    ///
-    /// If the write fails, for example on a full disk, the line is lost and nothing is reported.
-    package func write(_ line: String) {
-        let isWritten = self.file.withLock { file in
-            guard let file else { return false }
-            try? file.write(contentsOf: Array(line.utf8))
-            return true
-        }
-        if !isWritten { StandardStreams.writeError(line) }
-    }
+    /// Queues a line, and drops the least important ones if the queue is full.
+    func write(_ line: String, _ importance: LineImportance) { self.lines.write(line, importance: importance) }
 
-    private static func open(_ path: String) throws -> FileHandle {
-        FileHandle(fileDescriptor: try OutputFile.openForAppending(path, mode: 0o640), closeOnDealloc: true)
-    }
+    private static func open(_ path: String) throws -> Int32 { try OutputFile.openForAppending(path, mode: 0o640) }
 }
 
 /// A handler that writes one line per event, as text or JSON.
@@ -78,17 +79,35 @@ package struct LineLogHandler: LogHandler {
     }
 
     package func log(event: LogEvent) {
-        let values = self.metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }
+        let message = "\(event.message)"
+        let values = self.metadata.merging(event.metadata ?? [:]) { $1 }
+        let importance: LineImportance =
+            switch event.level {
+            case .trace, .debug: .low
+            // The marks of the audit log, without which its end could be cut off unnoticed (AuditMark.init(newestIn:)).
+            case .notice where message == "audit log": .high
+            case .info, .notice, .warning, .error, .critical: .normal
+            }
+        self.output.write(Self.line(event.level, message, values, self.format), importance)
+    }
+
+    /// Returns a log line.
+    static func line(
+        _ level: Logger.Level,
+        _ message: String,
+        _ metadata: Logger.Metadata,
+        _ format: LogFormatSetting
+    ) -> String {
+        let values = metadata.sorted { $0.key < $1.key }
         let time = Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
-        switch self.format {
+        switch format {
         case .text:
             let fields = values.map { " \($0.key)=\(Self.word("\($0.value)"))" }.joined()
-            self.output.write("\(time) \(event.level) \(event.message)\(fields)\n")
+            return "\(time) \(level) \(message)\(fields)\n"
         case .json:
             let fields = values.map { ",\(Self.quoted($0.key)):\(Self.quoted("\($0.value)"))" }.joined()
-            let head =
-                "\"time\":\"\(time)\",\"level\":\"\(event.level)\",\"message\":\(Self.quoted("\(event.message)"))"
-            self.output.write("{\(head)\(fields)}\n")
+            let head = "\"time\":\"\(time)\",\"level\":\"\(level)\",\"message\":\(Self.quoted(message))"
+            return "{\(head)\(fields)}\n"
         }
     }
 

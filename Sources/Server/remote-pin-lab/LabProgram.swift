@@ -94,6 +94,8 @@ struct LabUpCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await LabProgram.reporting {
+            // A service must not wait until something reads its output.
+            StandardStreams.queueAll()
             let lab = self.argument.lab
             if !lab.isLab { try await NewLab(lab).create() }
             StandardStreams.writeOutput(

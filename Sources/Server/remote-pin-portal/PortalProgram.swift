@@ -87,6 +87,8 @@ struct PortalProgram: AsyncParsableCommand {
         do {
             let settings = try self.settings()
             if self.check { return try Self.explain(settings) }
+            // A service must not wait until something reads its output.
+            StandardStreams.queueAll()
             let output = try LogOutput(path: nil)
             let handler = output.handler(
                 settings[SettingTable.logFormat],
@@ -94,9 +96,12 @@ struct PortalProgram: AsyncParsableCommand {
             )
             let log = Logger(label: "remote-pin-portal") { _ in handler }
             let manager = ServiceManager(environment: ProcessInfo.processInfo.environment)
-            let watch = PortalWatch(log: log)
+            let watch = PortalWatch(output: output, log: log)
             let portal = try PortalServer(settings, clock: SystemClock(), log: log, metrics: watch.registry)
             let listener = try await Self.listen(watch, settings, log)
+            ProcessEnd.limitStop(to: PortalServer.farewell + .seconds(5)) { signal in
+                log.warning("ending at once", metadata: ["reason": "a second signal", "signal": "\(signal)"])
+            }
             try await withThrowingTaskGroup { tasks in
                 tasks.addTask { await watch.follow { await portal.reachesServer() } }
                 try await portal.run { address in

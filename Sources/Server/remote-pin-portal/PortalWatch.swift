@@ -1,5 +1,6 @@
 internal import ConfigText
 internal import HostSystem
+internal import LogLines
 internal import Logging
 internal import Synchronization
 internal import MetricsEndpoint
@@ -14,11 +15,12 @@ final class PortalWatch: Sendable {
     /// The interval at which to check whether a server answers.
     private static let interval: Duration = .seconds(5)
 
-    init(log: Logger) {
+    init(output: LogOutput, log: Logger) {
         self.registry = MetricRegistry { name, fault in
             log.warning("a metric is not exposed", metadata: ["metric": "\(name)", "fault": "\(fault.rawValue)"])
         }
         self.registry.watchProcess()
+        self.registry.probe("remote_pin_log_lines_dropped_total") { Double(output.droppedCount) }
         self.registry.probe("remote_pin_build_info", [("version", BuildID.version)]) { 1 }
         self.registry.probe("remote_pin_portal_ready") { [weak self] in
             self.map { $0.reachesServer.load(ordering: .relaxed) ? 1 : 0 }

@@ -61,7 +61,7 @@ enum RunningServer {
         for warning in files.certificateProblems { log.warning("certificate", metadata: ["reason": "\(warning)"]) }
         let connections = try OpenFileBudget(settings).connections(log: log)
         // The watch starts first and stops last, so that probes are answered while the server recovers and stops.
-        let watch = try await ServerWatch.start(settings, connections: connections, log: log)
+        let watch = try await ServerWatch.start(settings, connections: connections, output: output, log: log)
         do {
             try await Self.run(files, connections: connections, watch: watch, output: output, log: log)
         } catch {

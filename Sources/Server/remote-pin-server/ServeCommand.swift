@@ -25,6 +25,8 @@ struct ServeCommand: AsyncParsableCommand {
     var followInput = false
 
     func run() async throws {
+        // A service must not wait until something reads its output.
+        StandardStreams.queueAll()
         if self.followInput { ProcessEnd.followsInput() }
         try await ending {
             try await RunningServer.run(try self.options.settings())

@@ -1,5 +1,6 @@
 internal import AuditLog
 internal import ConfigText
+internal import LogLines
 internal import Logging
 internal import Metrics
 internal import NIOPosix
@@ -26,10 +27,16 @@ struct ServerWatch: Sendable {
     /// Starts listening on `observation.listen`, if set, and registers with swift-metrics.
     ///
     /// - Parameter connections: The connection limit in effect.
-    static func start(_ settings: ServerSettings, connections: Int, log: Logger) async throws -> ServerWatch {
+    static func start(
+        _ settings: ServerSettings,
+        connections: Int,
+        output: LogOutput,
+        log: Logger
+    ) async throws -> ServerWatch {
         let registry = MetricRegistry { name, fault in
             log.warning("a metric is not exposed", metadata: ["metric": "\(name)", "fault": "\(fault.rawValue)"])
         }
+        registry.probe("remote_pin_log_lines_dropped_total") { Double(output.droppedCount) }
         MetricsSystem.bootstrap(registry)
         return try await ServerWatch(registry, settings, connections: connections, log: log)
     }

@@ -28,10 +28,6 @@ struct Supervision: Sendable {
     /// This is the last step before an immediate end.
     private let endsOthers: @Sendable () -> Void
 
-    /// The exit status after a second signal, as a shell would report it for a process ended by SIGTERM.
-    private static let statusAtOnce: Int32 = 128 + SIGTERM
-    /// EX_SOFTWARE: a service did not stop within all limits.
-    private static let statusOverdue: Int32 = 70
     /// The time allowed for connections to end after the server closes them at the limit.
     private static let grace: Duration = .seconds(5)
 
@@ -60,6 +56,9 @@ struct Supervision: Sendable {
         )
         configuration.maximumGracefulShutdownDuration = self.limit
         let group = ServiceGroup(configuration: configuration)
+        ProcessEnd.limitStop(to: self.delay + self.limit + Self.grace, cleanUp: self.endsOthers) { signal in
+            self.log.warning("ending at once", metadata: ["reason": "a second signal", "signal": "\(signal)"])
+        }
         try await withThrowingTaskGroup { tasks in
             tasks.addTask { await self.obey(signals, stopping: group) }
             tasks.addTask { await self.reportLife(liveness) }
@@ -86,14 +85,11 @@ struct Supervision: Sendable {
     // MARK: - Signals
 
     private func obey(_ signals: UnixSignalsSequence, stopping group: ServiceGroup) async {
-        await withDiscardingTaskGroup { tasks in
-            var isStopping = false
-            for await signal in signals {
-                if isStopping { self.endAtOnce(signal) }
-                isStopping = true
-                self.announceStop(signal)
-                tasks.addTask { await self.stop(group) }
-            }
+        for await signal in signals {
+            self.announceStop(signal)
+            // Throws only if the task is cancelled, which means that the group has already ended.
+            guard (try? await Task.sleep(for: self.delay)) != nil else { return }
+            return await group.triggerGracefulShutdown()
         }
     }
 
@@ -104,22 +100,6 @@ struct Supervision: Sendable {
             metadata: ["signal": "\(signal)", "delay": "\(self.delay)", "limit": "\(self.limit)"]
         )
         self.manager?.tell(.stopping, .status("draining, for at most \(self.delay + self.limit)"))
-    }
-
-    private func stop(_ group: ServiceGroup) async {
-        // Throws only if the task is cancelled, which means that the group has already ended.
-        guard (try? await Task.sleep(for: self.delay)) != nil else { return }
-        await group.triggerGracefulShutdown()
-        guard (try? await Task.sleep(for: self.limit + Self.grace)) != nil else { return }
-        self.log.critical("ending at once", metadata: ["reason": "a service did not end within drain.limit"])
-        self.endsOthers()
-        ProcessEnd.atOnce(status: Self.statusOverdue)
-    }
-
-    private func endAtOnce(_ signal: UnixSignal) -> Never {
-        self.log.warning("ending at once", metadata: ["reason": "a second signal", "signal": "\(signal)"])
-        self.endsOthers()
-        ProcessEnd.atOnce(status: Self.statusAtOnce)
     }
 
     // MARK: - The watchdog

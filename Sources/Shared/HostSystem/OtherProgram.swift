@@ -18,6 +18,7 @@ package enum OtherProgram {
     ///
     /// - Returns: The error if the program could not be started. Otherwise, this function does not return.
     package static func become(_ path: String, arguments: [String]) -> FileError {
+        QueuedOutput.flushAll(within: StandardStreams.patience)
         var pointers: [UnsafeMutablePointer<CChar>?] = unsafe ([path] + arguments).map { unsafe strdup($0) }
         unsafe pointers.append(nil)
         unsafe execv(path, &pointers)

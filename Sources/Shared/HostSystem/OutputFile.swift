@@ -24,11 +24,13 @@ package enum OutputFile {
 
     /// Opens a file of any kind for appending, creating it if necessary.
     ///
+    /// Never waits: a FIFO is opened for reading as well (fifo(7)), since open(2) would otherwise wait for a reader.
     /// The caller must close the returned descriptor.
     package static func openForAppending(_ path: String, mode: UInt32) throws(FileError) -> Int32 {
-        try SystemCall.retrying(path) {
-            unsafe open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOCTTY | O_CLOEXEC, mode)
-        }
+        var named = stat()
+        let isPipe = unsafe stat(path, &named) == 0 && named.st_mode & S_IFMT == S_IFIFO
+        let access = isPipe ? O_RDWR : O_WRONLY | O_CREAT
+        return try SystemCall.retrying(path) { unsafe open(path, access | O_APPEND | O_NOCTTY | O_CLOEXEC, mode) }
     }
 
     /// Returns whether the path, for example `/dev/stdout`, refers to the same file, pipe or terminal as standard

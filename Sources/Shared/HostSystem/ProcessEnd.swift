@@ -1,14 +1,66 @@
 internal import Dispatch
 internal import Glibc
+internal import Synchronization
 
 /// Ends this process and its child processes.
 package enum ProcessEnd {
-    /// Ends this process immediately, without flushing or waiting for anything.
+    /// Ends this process immediately; waits only for queued log lines, for a second at most.
     ///
     /// The caller makes everything that it promises durable first, so only answers can be lost. `exit` is not suitable:
     /// libcrypto frees its tables in an exit handler, and other threads that still use them would crash and lose the
     /// status.
-    package static func atOnce(status: Int32) -> Never { _exit(status) }
+    package static func atOnce(status: Int32) -> Never {
+        QueuedOutput.flushAll(within: StandardStreams.patience)
+        _exit(status)
+    }
+
+    /// The exit status after a second signal, as a shell reports it for a process that SIGTERM ended.
+    private static let statusAtOnce: Int32 = 128 + SIGTERM
+    /// EX_SOFTWARE in sysexits.h: a part did not stop in time.
+    private static let statusOverdue: Int32 = 70
+
+    /// Ends the process if it still runs `limit` after the first SIGTERM or SIGINT, or at the second one.
+    ///
+    /// Invariant: no other part of the process can prevent this. Separate threads wait for the signals and for the
+    /// time, since all threads that run tasks may be blocked, and the end at the limit writes no log.
+    ///
+    /// - Parameters:
+    ///   - cleanUp: Called before the end; must return soon.
+    ///   - announce: Called before the end because of a second signal, with its number.
+    package static func limitStop(
+        to limit: Duration,
+        cleanUp: @escaping @Sendable () -> Void = {},
+        announce: @escaping @Sendable (Int32) -> Void
+    ) {
+        let hasBegun = Atomic(false)
+        self.onSignals([SIGTERM, SIGINT]) { signal in
+            guard !hasBegun.exchange(true, ordering: .relaxed) else {
+                announce(signal)
+                cleanUp()
+                self.atOnce(status: self.statusAtOnce)
+            }
+            let time = DispatchTime.now() + .milliseconds(Int(limit / .milliseconds(1)))
+            DispatchQueue(label: "limit of the stop").asyncAfter(deadline: time) {
+                cleanUp()
+                self.atOnce(status: self.statusOverdue)
+            }
+        }
+    }
+
+    private static func onSignals(_ signals: [Int32], _ body: @escaping @Sendable (Int32) -> Void) {
+        let queue = DispatchQueue(label: "signals")
+        for number in signals {
+            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+            source.setEventHandler {
+                withExtendedLifetime(source) {}
+                body(number)
+            }
+            let isRegistered = DispatchSemaphore(value: 0)
+            source.setRegistrationHandler { isRegistered.signal() }
+            source.resume()
+            isRegistered.wait()
+        }
+    }
 
     /// Kills every process in a group.
     ///

@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import Glibc
 
 /// The service manager that started this process, if it wants to be notified of our state (sd_notify(3)).
@@ -29,6 +30,8 @@ package struct ServiceManager: Sendable {
     ///
     /// An abstract name begins with a zero byte (unix(7)).
     private let address: [UInt8]
+    /// Sends in order, so that a manager whose queue is full delays neither a stop nor a reload.
+    private let sender = DispatchQueue(label: "service manager")
     /// The interval at which the manager expects ``Message/alive``, or nil if it expects none.
     package let watchdogInterval: Duration?
 
@@ -50,16 +53,14 @@ package struct ServiceManager: Sendable {
         self.watchdogInterval = isMeant && microseconds > 0 ? .microseconds(microseconds) : nil
     }
 
-    /// Sends the messages in a single datagram.
+    /// Sends the messages in a single datagram, after earlier ones, and does not wait for that.
     ///
-    /// Returns false if the manager cannot be reached, which is not considered an error.
-    ///
-    /// Like sd_notify, this waits while the manager's queue is full, because the manager would react to a missing
-    /// message.
-    @discardableResult
-    package func tell(_ messages: Message...) -> Bool {
-        let text = messages.map(Self.text).joined(separator: "\n")
-        return UnixSocketAddress(self.address).sendDatagram(Array(text.utf8)) == nil
+    /// Like sd_notify, the sending thread waits while the manager's queue is full, because the manager would react to a
+    /// missing message. It is not an error if the manager cannot be reached.
+    package func tell(_ messages: Message...) {
+        let datagram = Array(messages.map(Self.text).joined(separator: "\n").utf8)
+        let address = UnixSocketAddress(self.address)
+        self.sender.async { _ = address.sendDatagram(datagram) }
     }
 
     private static func text(_ message: Message) -> String {

@@ -1,8 +1,17 @@
 internal import Glibc
 internal import Synchronization
 
-/// Writes the process's output immediately and in full.
+/// Writes the process's output: immediately and in full, or through a queue.
 package enum StandardStreams {
+    // Whether a stream is written through its queue.
+    private static let isOutputQueued = Atomic(false)
+    private static let isErrorQueued = Atomic(false)
+    private static let queuedOutput = QueuedOutput(takingOwnershipOf: STDOUT_FILENO) { StandardStreams.noteLoss($0) }
+    /// Standard error, written by a separate thread.
+    package static let queuedError = QueuedOutput(takingOwnershipOf: STDERR_FILENO)
+    /// The time that the end of the process allows for queued output.
+    static let patience: Duration = .seconds(1)
+
     /// The errno(3) that caused output to be lost, or 0 if none was lost.
     private static let loss = Atomic<Int32>(0)
     /// The exit status to use if output was lost.
@@ -12,13 +21,32 @@ package enum StandardStreams {
     ///
     /// Returns false if the reader has closed it, which does not count as lost output.
     @discardableResult
-    package static func writeOutput(_ text: String) -> Bool { self.write(text, to: STDOUT_FILENO) }
+    package static func writeOutput(_ text: String) -> Bool {
+        guard self.isOutputQueued.load(ordering: .relaxed) else { return self.write(text, to: STDOUT_FILENO) }
+        self.queuedOutput.write(text)
+        return true
+    }
 
     /// Writes to standard error.
     ///
     /// Only use this for logs and text for the user, not for output that programs read.
     @discardableResult
-    package static func writeError(_ text: String) -> Bool { self.write(text, to: STDERR_FILENO) }
+    package static func writeError(_ text: String) -> Bool {
+        guard self.isErrorQueued.load(ordering: .relaxed) else { return self.write(text, to: STDERR_FILENO) }
+        self.queuedError.write(text)
+        return true
+    }
+
+    /// Lets a separate thread write standard error, for programs whose progress must not wait for a reader.
+    package static func queueErrors() { self.isErrorQueued.store(true, ordering: .relaxed) }
+
+    /// Lets separate threads write both streams, for services.
+    ///
+    /// A service writes few lines to standard output, and none that a program must get in full.
+    package static func queueAll() {
+        self.isOutputQueued.store(true, ordering: .relaxed)
+        self.queueErrors()
+    }
 
     /// Makes writes to a closed pipe fail instead of ending the process (signal(7), SIGPIPE).
     package static func ignoreBrokenPipes() {
@@ -49,9 +77,11 @@ package enum StandardStreams {
         self.statusOfLoss.store(status, ordering: .relaxed)
         atexit {
             if fflush(nil) != 0 { StandardStreams.noteLoss(errno) }
+            QueuedOutput.flushAll(within: StandardStreams.patience)
             let reason = StandardStreams.loss.load(ordering: .relaxed)
             guard reason != 0 else { return }
             StandardStreams.writeError("standard output is incomplete: \(SystemCall.text(of: reason))\n")
+            QueuedOutput.flushAll(within: StandardStreams.patience)
             _exit(StandardStreams.statusOfLoss.load(ordering: .relaxed))
         }
     }
@@ -61,20 +91,8 @@ package enum StandardStreams {
     }
 
     private static func write(_ text: String, to descriptor: Int32) -> Bool {
-        let bytes = Array(text.utf8)
-        var written = 0
-        while written < bytes.count {
-            let count = unsafe bytes.withUnsafeBytes { buffer in
-                let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[written...])
-                return unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
-            }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else {
-                if descriptor == STDOUT_FILENO { self.noteLoss(errno) }
-                return false
-            }
-            written += count
-        }
-        return true
+        guard let code = SystemCall.write(Array(text.utf8), to: descriptor) else { return true }
+        if descriptor == STDOUT_FILENO { self.noteLoss(code) }
+        return false
     }
 }

@@ -26,6 +26,30 @@ enum SystemCall {
         }
     }
 
+    /// Writes all bytes to a stream, however long that takes.
+    ///
+    /// Returns the error number if it fails.
+    static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
+        var written = 0
+        while written < bytes.count {
+            let count = unsafe bytes.withUnsafeBytes { buffer in
+                let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[written...])
+                return unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
+            }
+            switch (count, errno) {
+            case (1..., _): written += count
+            case (0, _): return EIO
+            case (_, EINTR): continue
+            case (_, EAGAIN):
+                // Another process has made the shared pipe or terminal nonblocking.
+                var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                unsafe _ = poll(&wait, 1, -1)
+            case (_, let code): return code
+            }
+        }
+        return nil
+    }
+
     /// Converts an error number for a file to an error.
     ///
     /// Every error of a file in these programs is classified here, and only here.

@@ -43,6 +43,8 @@ struct PinLoadProgram: AsyncParsableCommand {
     /// Like the parser's own method, but exits with status 1 after a usage error, as other load testers do.
     static func main() async {
         StandardStreams.prepare(statusOfLostOutput: PinLoadStatus.failed.rawValue)
+        // The load must not wait until something reads the progress.
+        StandardStreams.queueErrors()
         do {
             var command = try self.parseAsRoot()
             if var asynchronous = command as? any AsyncParsableCommand {

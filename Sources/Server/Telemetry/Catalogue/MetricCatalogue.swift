@@ -305,6 +305,11 @@ package enum MetricCatalogue {
             labels: [MetricDefinition.Label("version", .constant)]
         ),
         MetricDefinition("remote_pin_ready", .gauge, "1 while /readyz reports ready, otherwise 0."),
+        MetricDefinition(
+            "remote_pin_log_lines_dropped_total",
+            .counter,
+            "Log lines of the server or the portal that were lost because nothing read them or the disk was full."
+        ),
         MetricDefinition.faults,
     ]
 

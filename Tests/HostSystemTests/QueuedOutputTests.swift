@@ -1,0 +1,96 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import HostSystem
+
+@Suite("Output written by a separate thread")
+struct QueuedOutputTests {
+    private let folder = TemporaryFolder()
+
+    @Test("if there is no room, the least important lines are dropped, and of the most important ones the oldest")
+    func importance() {
+        var queue = OutputQueue(capacity: 10)
+        for (text, importance) in [("low1", LineImportance.low), ("nor1", .normal), ("lo", .low)] {
+            queue.add(text, importance)
+        }
+        queue.add("nor2", .normal)
+        #expect(queue.droppedCount == 1, "low1")
+        queue.add("lo3", .low)
+        #expect(queue.droppedCount == 2, "lo3")
+        queue.add("high1", .high)
+        #expect(queue.droppedCount == 4, "lo, nor1")
+        queue.add("high2", .high)
+        #expect(queue.droppedCount == 5, "nor2")
+        queue.add("high3", .high)
+        #expect(queue.droppedCount == 6, "high1")
+        queue.add("normal", .normal)
+        #expect(queue.droppedCount == 7)
+        #expect(queue.takeUnreported() == 0, "not while the queue is full")
+        #expect(queue.takeFirst(upTo: 1).texts == ["high2"])
+        #expect(queue.takeUnreported() == 7)
+        #expect(queue.takeUnreported() == 0)
+        #expect(queue.takeFirst(upTo: 100).texts == ["high3"])
+        #expect(queue.isEmpty)
+    }
+
+    @Test("lines of all importances stay in order, in writes of limited size")
+    func order() {
+        var queue = OutputQueue(capacity: 1 << 20)
+        let texts = (0..<500).map { "line \($0)\n" }
+        for (number, text) in texts.enumerated() { queue.add(text, LineImportance.allCases[number % 3]) }
+        var taken: [String] = []
+        while !queue.isEmpty {
+            let some = queue.takeFirst(upTo: 100).texts
+            #expect(some.joined().utf8.count <= 100)
+            taken += some
+        }
+        #expect(taken == texts)
+    }
+
+    @Test("a full pipe delays no caller; the lines follow once there is room, after a report of those dropped")
+    func fullPipe() async throws {
+        let pipe = FullPipe(in: self.folder)
+        let output = QueuedOutput(takingOwnershipOf: try OutputFile.openForAppending(pipe.path, mode: 0o600))
+        output.reportDropped { "dropped \($0)\n" }
+        let text = String(repeating: "-", count: 99) + "\n"
+        for _ in 0..<20_000 { output.write(text, importance: .low) }
+        #expect(output.droppedCount > 9_000)
+        output.write("important\n", importance: .high)
+        output.flush(within: .milliseconds(1))
+        let dropped = output.droppedCount
+        let written = await pipe.read(until: "important\n")
+        #expect(written.contains("dropped \(dropped)\n"))
+        #expect(written.split(separator: "\n").count + dropped == 20_002, "each line is written or counted")
+        #expect(output.droppedCount == dropped)
+    }
+
+    @Test("after rotation lines go to the new file, also if the old one is a pipe that nothing reads")
+    func rotation() async throws {
+        let pipe = FullPipe(in: self.folder)
+        let output = QueuedOutput(takingOwnershipOf: try OutputFile.openForAppending(pipe.path, mode: 0o600))
+        output.write("old\n")
+        let file = self.folder.file("log")
+        output.replace(takingOwnershipOf: try OutputFile.openForAppending(file, mode: 0o600))
+        output.write("new\n")
+        output.flush(within: .seconds(60))
+        #expect(try String(contentsOfFile: file, encoding: .utf8) == "new\n")
+        #expect(await pipe.read(until: "\n") == "old\n")
+    }
+
+    @Test("lines that a full disk does not take are counted and reported with the next line")
+    func fullDisk() async throws {
+        let output = QueuedOutput(takingOwnershipOf: try OutputFile.openForAppending("/dev/full", mode: 0o600))
+        output.reportDropped { "dropped \($0)\n" }
+        output.write("one\n")
+        output.flush(within: .seconds(60))
+        output.write("two\n")
+        output.flush(within: .seconds(60))
+        #expect(output.droppedCount == 2)
+        let file = self.folder.file("log")
+        output.replace(takingOwnershipOf: try OutputFile.openForAppending(file, mode: 0o600))
+        output.write("three\n")
+        output.flush(within: .seconds(60))
+        #expect(try String(contentsOfFile: file, encoding: .utf8) == "dropped 2\nthree\n")
+    }
+}
