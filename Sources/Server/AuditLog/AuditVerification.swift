@@ -86,6 +86,11 @@ package struct AuditReader {
         try self.init(AppendFile(reading: path), vault: vault)
     }
 
+    /// Opens a log that is only read, also one that a killed restore was setting aside and that still has two names.
+    package init(setAside path: String, vault: any Vault) throws(FileError) {
+        try self.init(AppendFile(readingAuthenticated: path), vault: vault)
+    }
+
     init(_ file: AppendFile, vault: any Vault) {
         self.file = file
         self.vault = vault

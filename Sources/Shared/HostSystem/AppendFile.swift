@@ -62,6 +62,14 @@ package final class AppendFile: Sendable {
         self.file = file
     }
 
+    /// Opens an existing file for reading only, which may have several names but must not be a link.
+    ///
+    /// Only use this for content that is authenticated as a whole. On some file systems, a move by
+    /// ``DurableFile/place(_:at:)`` that was killed leaves a file with both names.
+    package init(readingAuthenticated path: String) throws(FileError) {
+        self.file = try Descriptor(regular: path, flags: O_RDONLY, hasOneName: false)
+    }
+
     /// Opens a file for reading only, or returns nil if nothing has that name.
     ///
     /// A dangling link is not a missing file.

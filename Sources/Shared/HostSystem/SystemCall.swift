@@ -83,23 +83,27 @@ struct Descriptor: ~Copyable {
     /// Threat: a promise depends on what is found under a name. A symbolic link gives the main file of a store another
     /// log than the one beside the link, a second name does the same, and a pipe or device may block forever.
     ///
-    /// - Parameter followingLinks: Whether a symbolic link or a file with several names is accepted, because no other
-    ///   file is looked for beside it.
+    /// - Parameters:
+    ///   - followingLinks: Whether a symbolic link or a file with several names is accepted, because no other file is
+    ///     looked for beside it.
+    ///   - hasOneName: Whether a file with several names is rejected, unless links are followed.
     init(
         regular path: String,
         flags: Int32,
         mode: mode_t = 0,
-        followingLinks: Bool = false
+        followingLinks: Bool = false,
+        hasOneName: Bool = true
     ) throws(FileError) {
         self.path = path
-        self.number = try Self.number(ofRegular: path, flags, mode, followingLinks)
+        self.number = try Self.number(ofRegular: path, flags, mode, followingLinks, hasOneName && !followingLinks)
     }
 
     private static func number(
         ofRegular path: String,
         _ flags: Int32,
         _ mode: mode_t,
-        _ followingLinks: Bool
+        _ followingLinks: Bool,
+        _ hasOneName: Bool
     ) throws(FileError) -> Int32 {
         var status = stat()
         // O_NONBLOCK: without it, opening a pipe waits for its other end. It has no effect on regular files.
@@ -115,7 +119,7 @@ struct Descriptor: ~Copyable {
         }
         do throws(FileError) {
             try SystemCall.retrying(path) { unsafe fstat(number, &status) }
-            if let kind = OddFile(status, hasOneName: !followingLinks) { throw .odd(path, kind) }
+            if let kind = OddFile(status, hasOneName: hasOneName) { throw .odd(path, kind) }
         } catch {
             close(number)
             throw error

@@ -60,7 +60,7 @@ struct ReadLog {
     ///   log.
     init(at path: String, since mark: AuditMark?, vault: any Vault) async throws {
         var (first, replay, facts): (AuditRecord?, AuditReplay, Facts) = (nil, AuditReplay(after: mark), Facts())
-        let reader = try AuditReader(path, vault: vault)
+        let reader = try AuditReader(setAside: path, vault: vault)
         var verification = try await reader.verify(last: mark) { entry in
             first = first ?? entry.record
             facts.read(entry.record)

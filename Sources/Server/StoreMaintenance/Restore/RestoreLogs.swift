@@ -53,7 +53,7 @@ package struct RestoreLogs {
         if problem == nil, let last = parts.last {
             var other: AuditProblem? = .cut(newest: current?.verification.newest?.number ?? 0, expected: last.number)
             for log in relevant where other != nil {
-                let found = try await AuditReader(log.path, vault: parts.vault).verify(last: last)
+                let found = try await AuditReader(setAside: log.path, vault: parts.vault).verify(last: last)
                 other = found.hasMark ? nil : found.problem ?? other
             }
             problem = other.map { .otherLog(path, $0) }

@@ -83,7 +83,7 @@ package struct ServerLogs {
         if let name = log.facts.server { return name }
         for (name, mark) in known {
             guard let mark else { continue }
-            if try await AuditReader(log.path, vault: vault).verify(last: mark).hasMark { return name }
+            if try await AuditReader(setAside: log.path, vault: vault).verify(last: mark).hasMark { return name }
         }
         return nil
     }
