@@ -756,7 +756,6 @@ let client: [Target] = [
             "Wire",
             argumentParser,
             coreMetrics,
-            unixSignals,
         ],
         path: "Sources/Client/Load/pin-load"
     ),

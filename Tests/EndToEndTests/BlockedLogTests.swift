@@ -55,12 +55,18 @@ struct BlockedLogTests {
     func stop() async throws {
         let pipe = FullPipe(in: self.folder)
         var environment = LabUnderTest.sixteenAttempts
+        let observed = ObservedServer(port: .random(in: 20_000..<32_768))
+        environment["REMOTE_PIN_OBSERVATION_LISTEN"] = "127.0.0.1:\(observed.port)"
         for delay in ["5m", "0s"] {
             environment["REMOTE_PIN_DRAIN_DELAY"] = delay
             let up = ["lab", "up", self.lab.lab.path]
             let server = try await self.start("remote-pin-server", up, errorsTo: pipe.path, environment)
             server.send(SIGTERM)
-            if delay == "5m" { server.send(SIGTERM) }
+            if delay == "5m" {
+                // Two pending signals would count as one.
+                #expect(await eventually { (try? await observed.get("/readyz").contains("stopping")) ?? false })
+                server.send(SIGTERM)
+            }
             #expect(await server.ended() == (delay == "5m" ? 128 + SIGTERM : 0))
         }
     }
@@ -91,8 +97,12 @@ struct BlockedLogTests {
         let arguments = [self.lab.lab.path, "--log.level", "debug"]
         let portal = try await self.start("remote-pin-portal", arguments, errorsTo: pipe.path)
         let match = try #require(portal.output.firstMatch(of: /ready on http:\/\/127\.0\.0\.1:([0-9]+)/))
-        let page = ObservedServer(port: try Int(match.output.1).orThrow())
-        for _ in 0..<20 { #expect(try await page.get("/en").contains("200 OK")) }
+        let port = try Int(match.output.1).orThrow()
+        for _ in 0..<20 {
+            let client = try await RawClient(port: port)
+            await client.send("GET /en HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            #expect(await client.receive().contains("200 OK"))
+        }
         #expect(await portal.terminate() == 0)
         #expect(await server.terminate() == 0)
     }

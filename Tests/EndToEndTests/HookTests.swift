@@ -144,21 +144,6 @@ struct HookTests {
         #expect(messages.contains { $0.hasSuffix(" text=\"a \\\"line\"") })
     }
 
-    @Test("a program that ends leaves no process behind")
-    func leftBehind() async throws {
-        let server = try await self.start("tail -f /dev/null & echo $! >>\"$0\"")
-        let lines = self.lines
-        @Sendable func processes() -> [Int32] {
-            let text = (try? DurableFile.readText(lines, atMost: 1 << 16)) ?? ""
-            return text.split(separator: "\n").compactMap { Int32($0) }
-        }
-        // The program is started again after each end.
-        #expect(await eventually { processes().count >= 2 })
-        #expect(await eventually { !isRunning(processes()[0]) })
-        #expect(await server.terminate() == 0)
-        for process in processes() { #expect(await eventually { !isRunning(process) }) }
-    }
-
     @Test("check-config rejects a hook that is not executable, and hook arguments are never shown")
     func noProgram() async throws {
         let arguments = ["check-config", self.lab.lab.path, "--hook.program", "/etc/passwd"]

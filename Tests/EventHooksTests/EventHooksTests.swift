@@ -135,6 +135,25 @@ struct EventHooksTests {
         }
     }
 
+    @Test("a program that ends leaves no process behind")
+    func leftBehind() async throws {
+        let pipe = try PipeListener(in: self.folder)
+        try await self.run([self.shell("read line; tail -f /dev/null & echo $! >\"$0\"", pipe.path)]) { hooks in
+            await withTaskGroup { group in
+                group.addTask {
+                    while !Task.isCancelled {
+                        hooks.report(.solutionRevoked)
+                        await Task.yield()
+                    }
+                }
+                for process in await pipe.next(2).compactMap({ Int32($0) }) {
+                    #expect(await eventually { !isRunning(process) })
+                }
+                group.cancelAll()
+            }
+        }
+    }
+
     @Test("a program that ends while idle loses no later event", .timeLimit(.minutes(5)))
     func endedInSilence() async throws {
         let pipe = try PipeListener(in: self.folder)

@@ -126,7 +126,7 @@ struct RepeatedChangeTests {
         try await InProcessServer.run { server in
             let code = try RecoveryCode(Self.code).orThrow()
             let wallet = try await server.wallet()
-            _ = try await wallet.openSession().answer(.linkRecoveryCode(code.bytes), pin: "135790")
+            _ = try await wallet.openSession().answer(.linkRecoveryCode(code), pin: "135790")
             try await Self.keepRows(of: server)
             try await server.give(RevokeRecoveryCode(code))
             try await server.give(RemoveDenied(.code(code)))

@@ -32,7 +32,7 @@ package struct Witness: Sendable {
     private static let connectLimit = TimeAmount.seconds(5)
     private static let longestReply = 4_096
 
-    /// - Parameter messages: Receives what a program writes to standard error.
+    /// - Parameter messages: Receives a program's lines on standard error.
     package init(
         _ place: Place,
         limit: Duration = Self.timeLimit,

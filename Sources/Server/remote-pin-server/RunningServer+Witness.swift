@@ -13,7 +13,7 @@ internal import Witness
 extension RunningServer {
     /// The configured witness, or nil if there is none.
     ///
-    /// - Parameter messages: Receives what a program writes to standard error.
+    /// - Parameter messages: Receives a program's lines on standard error.
     static func witness(
         _ settings: ServerSettings,
         messages: ProgramMessages = ProgramMessages { line, _ in StandardStreams.writeError("the witness: \(line)\n") }

@@ -66,8 +66,8 @@ package final class AppendFile: Sendable {
     ///
     /// Only use this for content that is authenticated as a whole. On some file systems, a move by
     /// ``DurableFile/place(_:at:)`` that was killed leaves a file with both names.
-    package init(readingAuthenticated path: String) throws(FileError) {
-        self.file = try Descriptor(regular: path, flags: O_RDONLY, hasOneName: false)
+    package convenience init(readingAuthenticated path: String) throws(FileError) {
+        try self.init(Descriptor(regular: path, flags: O_RDONLY, hasOneName: false))
     }
 
     /// Opens a file for reading only, or returns nil if nothing has that name.

@@ -47,7 +47,8 @@ package enum ProcessEnd {
         }
     }
 
-    private static func onSignals(_ signals: [Int32], _ body: @escaping @Sendable (Int32) -> Void) {
+    /// Calls `body` for each of these signals from now on, on a separate thread.
+    package static func onSignals(_ signals: [Int32], _ body: @escaping @Sendable (Int32) -> Void) {
         let queue = DispatchQueue(label: "signals")
         for number in signals {
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)

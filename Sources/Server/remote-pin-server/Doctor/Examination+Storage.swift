@@ -65,7 +65,7 @@ extension Examination {
                 case .newerVersion: "install the newer server"
                 case .backup: "run `remote-pin-server restore`"
                 case .moved: "set `store.kind` to postgresql"
-                case .damaged, .notAStore:
+                case .damaged, .notAStore, .otherSchema:
                     "keep a copy of the data folder, then restore a backup with `remote-pin-server restore`"
                 }
             return self.add(.problem(.store, "\(error)", cure: cure))

@@ -1,8 +1,8 @@
 internal import ArgumentParser
 internal import Foundation
+internal import Glibc
 internal import HostSystem
 internal import Synchronization
-internal import UnixSignals
 
 /// The state of a running command, in parts.
 ///
@@ -30,6 +30,22 @@ final class ProgressDisplay: Sendable {
         var drawnLines = 0
         var isStopping = false
         var isEnded = false
+    }
+
+    /// The running command, and the function that asks it to stop.
+    private struct Running {
+        let display: ProgressDisplay
+        let stop: @Sendable () -> Void
+    }
+
+    /// Nil if no command runs, for example while its result is written.
+    private static let running = Mutex<Running?>(nil)
+    private static let signals: Void = ProcessEnd.onSignals([SIGINT, SIGTERM]) { _ in
+        guard let running = ProgressDisplay.running.withLock(\.self), !running.display.isStopping else {
+            ProcessEnd.atOnce(status: PinLoadStatus.interrupted.rawValue)
+        }
+        running.display.announceStop()
+        running.stop()
     }
 
     private let isBlock: Bool
@@ -79,7 +95,8 @@ final class ProgressDisplay: Sendable {
 
     /// Runs `body` and shows its state.
     ///
-    /// The first SIGINT or SIGTERM calls `stop`, after which `body` should return. The second one ends the process.
+    /// The first SIGINT or SIGTERM calls `stop`, after which `body` should return. The second one, or one after `body`,
+    /// ends the process.
     ///
     /// - Parameter text: The state to show at regular intervals, or nil if `body` itself calls ``show(_:)``.
     func run<Value, Failure: Error>(
@@ -87,20 +104,11 @@ final class ProgressDisplay: Sendable {
         stop: @escaping @Sendable () -> Void,
         _ body: () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
-        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
-        let watching = Task {
-            for await _ in signals {
-                if self.isStopping {
-                    self.end()
-                    PinLoadProgram.exit(withError: PinLoadStatus.interrupted.exitCode)
-                }
-                self.announceStop()
-                stop()
-            }
-        }
+        Self.running.withLock { $0 = Running(display: self, stop: stop) }
+        Self.signals
         let following = text.map { text in Task { await self.follow(text) } }
         defer {
-            watching.cancel()
+            Self.running.withLock { $0 = nil }
             following?.cancel()
             self.end()
         }
