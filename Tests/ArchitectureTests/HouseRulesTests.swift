@@ -39,12 +39,12 @@ struct HouseRulesTests {
         }
     }
 
-    @Test("no source file is longer than 400 lines")
+    @Test("no source file is longer than 600 lines")
     func length() async throws {
         for folder in ["Sources", "Tests", "Benchmarks"] {
             for file in try self.tree.files(below: folder) {
                 await Task.yield()
-                #expect(file.lines.count <= 400, "\(file.path) has \(file.lines.count) lines")
+                #expect(file.lines.count <= 600, "\(file.path) has \(file.lines.count) lines")
             }
         }
     }
