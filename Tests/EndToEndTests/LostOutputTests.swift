@@ -29,7 +29,7 @@ struct LostOutputTests {
     func fullDisk(number: Int) async throws {
         let (run, status) = try await self.run(number, to: ">/dev/full")
         #expect(run.exitCode == status, "\(run.output)")
-        #expect(run.output == "standard output is incomplete: No space left on device\n")
+        #expect(run.output == "standard output is incomplete: no space left on device (ENOSPC)\n")
     }
 
     @Test("a program started without standard streams gives their descriptors to no other file")
