@@ -100,7 +100,7 @@ struct LocalListenerTests {
         await #expect(throws: ListenError.other("\(missing).lock: no such file or folder")) {
             try await self.listener(missing)
         }
-        #expect(ListenError(errno: EROFS, address: "/x") == .other("/x: Read-only file system (errno 30)"))
+        #expect(ListenError(errno: EROFS, address: "/x") == .other("/x: read-only file system (EROFS)"))
         #expect(ListenError(errno: EACCES, address: "/x") == .notAllowed("/x"))
     }
 

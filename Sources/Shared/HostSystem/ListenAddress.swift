@@ -31,8 +31,8 @@ package enum ListenAddress {
             case EADDRNOTAVAIL: "this machine does not have that address"
             case EAFNOSUPPORT: "this machine has no IPv6; name an IPv4 address"
             case EACCES, EPERM: "this user may not listen there"
-            default: SystemCall.text(of: code)
+            default: ""
             }
-        return "\(words) (errno \(code))"
+        return words.isEmpty ? SystemCall.text(of: code) : "\(words) (\(SystemCall.name(of: code)))"
     }
 }

@@ -5,11 +5,14 @@ internal import Glibc
 enum SystemCall {
     /// Returns the system's message for an error number, with its name: `permission denied (EACCES)`.
     static func text(of code: Int32) -> String {
-        guard let words = unsafe strerror(code), let name = unsafe host_system_error_name(code) else {
-            return "error \(code)"
-        }
+        guard let words = unsafe strerror(code) else { return Self.name(of: code) }
         let text = unsafe String(cString: words)
-        return unsafe "\(text.prefix(1).lowercased())\(text.dropFirst()) (\(String(cString: name)))"
+        return "\(text.prefix(1).lowercased())\(text.dropFirst()) (\(Self.name(of: code)))"
+    }
+
+    /// The name of an errno(3), such as `EACCES`.
+    static func name(of code: Int32) -> String {
+        unsafe host_system_error_name(code).map { unsafe String(cString: $0) } ?? "error \(code)"
     }
 
     /// Makes a call that returns −1 on failure, and repeats it if it is interrupted by a signal (signal(7)).
