@@ -73,6 +73,18 @@ struct StoreOfServersTests {
         await recovery.close()
     }
 
+    @Test("older rows that were put back under open connections are found by the next commit", arguments: Lane.allCases)
+    func putBackUnderConnections(lane: Lane) async throws {
+        let (first, second) = (try await self.open(as: "first"), try await self.open(as: "second"))
+        let wallet = try await TestWallet(in: first)
+        let before = try self.backup()
+        for _ in 0..<2 { try await lane.commit(by: first, of: wallet) }
+        try self.restore(before)
+        await #expect(throws: (any Error).self) { try await lane.commit(by: first, of: wallet) }
+        await self.reconnect(first, lane, wallet)
+        await #expect(throws: StoreError.unavailable) { _ = try await second.judge(wallet.attempt(right: true)) }
+    }
+
     @Test(
         "a server that was cut off while an epoch was opened continues only if the epoch accounts for its last commit",
         arguments: Lane.allCases,

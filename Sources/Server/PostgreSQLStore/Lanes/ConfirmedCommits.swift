@@ -84,16 +84,23 @@ final class ConfirmedCommits: Sendable {
     ///
     /// Throws if another lane has found a later epoch: this commit was made in a database without that epoch, and was
     /// not compared with the epoch's record. The server must not answer then.
+    ///
+    /// It also throws if the lane's number is not above the confirmed one, since each commit increments it. In that
+    /// case, older rows were put back under this connection, for example from a dump. The lane drops its connection, and the
+    /// next one finds the lost commits (``areAll(in:)``).
     func note(_ number: Int64, of lane: CommitLane, epoch: Int64) throws(PostgreSQLFailure) {
         var mark = CommitMark(server: self.server)
         mark.epoch = epoch
         mark.numbers[lane] = number
-        let isKnown = self.newest.withLock { newest in
-            guard newest.all.epoch <= epoch else { return false }
+        let refusal: String? = self.newest.withLock { newest in
+            guard newest.all.epoch <= epoch else { return "an epoch was opened in another database meanwhile" }
+            if newest.mark.epoch == epoch, let confirmed = newest.mark.numbers[lane], number <= confirmed {
+                return "the database counts this commit as number \(number), but confirmed number \(confirmed) before"
+            }
             self.raise(&newest, to: mark, creating: true)
-            return true
+            return nil
         }
-        guard isKnown else { throw .outcomeUnknown("an epoch was opened in another database meanwhile") }
+        if let refusal { throw .outcomeUnknown(refusal) }
     }
 
     /// Returns whether a newly connected database has every confirmed commit, or an epoch that took the missing ones
