@@ -48,6 +48,24 @@ struct RepeatedRestoreTests {
         }
     }
 
+    @Test("an older copy of the log in its place hides no end that only the log beside it has", arguments: [false, true])
+    func olderCopyOfLog(isDamaged: Bool) async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            let backup = try await server.backup("one")
+            let older = try DurableFile.read(server.auditPath, atMost: 1 << 20)
+            try await Self.revoke(wallet, on: server)
+            for _ in 0..<2 { try await server.give(ListFlags()) }
+            await server.stop()
+            var bytes = try DurableFile.read(server.auditPath, atMost: 1 << 20)
+            if isDamaged { bytes[bytes.count - 120] ^= 1 }
+            try DurableFile.write(bytes, to: "\(server.auditPath).before-damage")
+            try DurableFile.write(older, to: server.auditPath)
+            let report = try await server.restore(backup, into: "again")
+            #expect(report.replayed.ended == 1)
+        }
+    }
+
     @Test("a restore that was killed while it set a damaged log aside succeeds when repeated")
     func killedAside() async throws {
         try await InProcessServer.run { server in

@@ -38,7 +38,8 @@ package struct RestoreLogs {
         if let current { logs.append(current) }
         // The backup includes the changes from all logs before the one that contains its newest entry. The entry
         // numbers in other logs are unrelated, so if no log contains the entry, every end in any of them is repeated.
-        let since = logs.lastIndex { $0.isOther == nil }
+        // Several logs contain it if an older copy of a log replaced it: each of them may have ends that others lack.
+        let since = logs.firstIndex { $0.isOther == nil }
         let relevant = logs[(since ?? 0)...]
         var problem: LogProblem?
         if let current {

@@ -95,7 +95,7 @@ extension ServerLogs.Server {
         let logs = found.sorted { $0.beginning < $1.beginning }
         // As with one server: the store has the changes in all logs before the one that has its newest entry. A store
         // that names none may be older than all of them.
-        let since = isNamed ? logs.lastIndex { $0.isOther == nil } : logs.indices.first
+        let since = isNamed ? logs.firstIndex { $0.isOther == nil } : logs.indices.first
         let relevant = Array(logs[(since ?? 0)...])
         var problem: LogProblem?
         if let damaged = relevant.first(where: { $0.damage != nil }), let damage = damaged.damage {
