@@ -55,7 +55,7 @@ extension ServerMachine {
     func revoke(_ code: RecoveryCode) {
         self.command("denies a recovery code") { service, actor in
             let reply = try await service.recorded(RevokeRecoveryCode(code), by: actor)
-            for wallet in reply.linked { self.run.observer.revoked(wallet) }
+            for wallet in reply.wallets { self.run.observer.revoked(wallet) }
         }
     }
 

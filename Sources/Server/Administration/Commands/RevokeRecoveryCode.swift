@@ -33,7 +33,7 @@ package struct RevokeRecoveryCode: AdminCall {
         /// The number of wallets linked to the code, revoked now or before.
         package var linked: Int
         /// All linked wallets, for the audit log only: another server may have linked one since the entry was begun.
-        var wallets: Set<WalletID> = []
+        package var wallets: Set<WalletID> = []
         /// The servers for which the command waited, or nil for an embedded store.
         package var servers: Acknowledgements?
 
