@@ -78,6 +78,20 @@ struct QueuedOutputTests {
         #expect(await pipe.read(until: "\n") == "old\n")
     }
 
+    @Test("a reload that leads to the same pipe keeps its descriptor, and starts no further thread")
+    func samePipe() async throws {
+        let pipe = FullPipe(in: self.folder)
+        let output = QueuedOutput(takingOwnershipOf: try OutputFile.openForAppending(pipe.path, mode: 0o600))
+        output.write("first\n")
+        for _ in 0..<3 {
+            let again = try OutputFile.openForAppending(pipe.path, mode: 0o600)
+            output.replace(takingOwnershipOf: again)
+            #expect(fcntl(again, F_GETFD) == -1, "it is closed")
+        }
+        output.write("second\n")
+        #expect(await pipe.read(until: "second\n") == "first\nsecond\n")
+    }
+
     @Test("lines that a full disk does not take are counted and reported with the next line")
     func fullDisk() async throws {
         let output = QueuedOutput(takingOwnershipOf: try OutputFile.openForAppending("/dev/full", mode: 0o600))

@@ -81,11 +81,13 @@ package final class QueuedOutput: Sendable {
 
     /// Writes later lines to another file, for example after log rotation.
     ///
-    /// A thread that is blocked by the old file ends when its write does.
+    /// A thread that is blocked by the old file ends when its write does. Nothing changes if the path still leads to the
+    /// same file, so that a pipe that nothing reads does not block a further thread with each reload.
     package func replace(takingOwnershipOf descriptor: Int32) {
+        let file = OpenOutput(takingOwnershipOf: descriptor)
+        guard !self.state.withLock({ $0.file.isSameFile(as: file) }) else { return }
         // The earlier lines belong in the old file.
         self.flush(within: StandardStreams.patience)
-        let file = OpenOutput(takingOwnershipOf: descriptor)
         let old = self.state.withLock { state in
             defer { (state.file, state.isIdle) = (file, false) }
             return state.file
@@ -189,6 +191,15 @@ private final class OpenOutput: Sendable {
 
     deinit {
         if self.descriptor > STDERR_FILENO { close(self.descriptor) }
+    }
+
+    /// Returns whether both lead to one file.
+    func isSameFile(as other: OpenOutput) -> Bool {
+        var (own, others) = (stat(), stat())
+        guard unsafe fstat(self.descriptor, &own) == 0, unsafe fstat(other.descriptor, &others) == 0 else {
+            return false
+        }
+        return own.st_dev == others.st_dev && own.st_ino == others.st_ino
     }
 
     /// Writes lines in one piece, and waits for the reader or the disk for as long as it takes.

@@ -37,6 +37,8 @@ enum UnixSocket {
         } catch {
             switch error {
             case .heldBy(let process): throw .served(path, by: process)
+            case .file(.notAllowed(let file, let code)):
+                throw .other("\(FileError.notAllowed(file, errno: code)); remove it if no process uses \(path)")
             case .file(let error): throw .other("\(error)")
             }
         }

@@ -70,6 +70,8 @@ struct RecoveryCodeOptions: ParsableArguments {
                     "a recovery code is needed and there is no terminal to ask at: use --code-fd 0 or --code-file FILE"
                 )
             case .tooLong: throw StartFailure(.usage, "the code's line is longer than \(Self.longestInput) bytes")
+            case .ended where self.codeFd != nil:
+                throw StartFailure(.usage, "the descriptor of --code-fd has no recovery code; nothing was done")
             case .ended, .interrupted: throw StartFailure(.notDone, "no code was entered; nothing was done")
             case .failed: throw StartFailure(.usage, "the code cannot be read")
             }
