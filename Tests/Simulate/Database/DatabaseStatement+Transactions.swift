@@ -88,10 +88,10 @@ extension DatabaseStatement {
             }
         ),
         (
-            "insert into ended (place, id, at) values ($1, $2, $3)",
+            "insert into ended (place, id, at) values ($1, $2, $3) on conflict do nothing",
             {
                 let (place, id, time) = ($0.number(1), $0.bytes(2), $0.number(3))
-                $0.change { $0.ended[place] = (id, time) }
+                $0.change { $0.ended[place] = $0.ended[place] ?? (id, time) }
                 return SimulatedRows(changed: 1)
             }
         ),
