@@ -54,7 +54,7 @@ enum Screens {
     /// The screen after a failed biometric in the safe mode.
     static func noFallback(_ reason: BiometricFailure, _ language: Wording.Language) -> Screen {
         let scene = UnlockTheApp(then: .enter).dialog(.noFallback(reason)).scene
-        return Wording(language: language).screen(scene, at: Timestamp(milliseconds: 0))
+        return Wording(language: language).screen(scene, at: Timestamp(milliseconds: 0), uptime: .zero)
     }
 
     static let plain = Palette(hasUnicode: true, hasColor: false, hasControl: false)

@@ -68,7 +68,7 @@ struct EngineUnderTest {
         case .failed(.revoked), .status(.revoked): .revoked
         case .verdict(.blockedPermanently): .blockedPermanently
         case .verdict: .wrong
-        case .failed, .updatePolicy, .status, .deletionCode, .pid: .failed
+        case .failed, .updatePolicy, .status, .pinState, .deletionCode, .pid: .failed
         }
     }
 

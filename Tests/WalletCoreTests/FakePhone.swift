@@ -14,7 +14,10 @@ final class TestDevice: Device {
     private let network = Mutex(true)
     let testKeychain: TestKeychain
 
-    init(crashPoint: CrashPoint) {
+    private let clock: ManualClock
+
+    init(crashPoint: CrashPoint, clock: ManualClock) {
+        self.clock = clock
         self.testKeychain = TestKeychain(crashPoint: crashPoint)
     }
 
@@ -25,6 +28,7 @@ final class TestDevice: Device {
     var hasNetwork: Bool { self.network.withLock { $0 } }
     var appID: String { "org.example.wallet" }
     var appVersion: String { "1.0.0" }
+    var uptime: Duration { .milliseconds(self.clock.now().milliseconds) }
     var hasKey: Bool { self.key.withLock { $0 != nil } }
 
     var biometrics: BiometricSupport { self.testKeychain.withState(\.biometrics) }
@@ -62,7 +66,7 @@ struct FakePhone {
     let clock = ManualClock(Timestamp(milliseconds: 1_700_000_000_000))
 
     init() {
-        self.device = TestDevice(crashPoint: self.crashPoint)
+        self.device = TestDevice(crashPoint: self.crashPoint, clock: self.clock)
         self.disk = TestDisk(crashPoint: self.crashPoint)
         self.server = FakeServer(crashPoint: self.crashPoint)
     }

@@ -33,7 +33,11 @@ struct AppUnderTest {
     }
 
     init(setup: SetupProgress = .notStarted) {
-        self.snapshot = Snapshot(now: Timestamp(milliseconds: 1_000_000), appVersion: AppUnderTest.version)
+        self.snapshot = Snapshot(
+            now: Timestamp(milliseconds: 1_000_000),
+            uptime: .seconds(500),
+            appVersion: AppUnderTest.version
+        )
         self.snapshot.setup = setup
         self.snapshotOfLast = self.snapshot
     }
@@ -45,7 +49,7 @@ struct AppUnderTest {
 
     /// The present screen, in English.
     var screen: Screen? {
-        self.app.scene.map { Wording().screen($0, at: self.snapshot.now) }
+        self.app.scene.map { Wording().screen($0, at: self.snapshot.now, uptime: self.snapshot.uptime) }
     }
 
     /// The last reaction; nil before the first event.
@@ -107,7 +111,12 @@ struct AppUnderTest {
     @discardableResult mutating func present(_ presentation: Presentation = .match) -> Reaction? {
         self.note(self.app.present(presentation, self.snapshot))
     }
-    mutating func wait(_ seconds: Int64) { self.snapshot.now = self.snapshot.now + .seconds(seconds) }
+    mutating func wait(_ seconds: Int64) {
+        self.snapshot.now = self.snapshot.now + .seconds(seconds)
+        self.snapshot.uptime += .seconds(seconds)
+    }
+    /// The owner sets the phone's clock.
+    mutating func setClock(forward seconds: Int64) { self.snapshot.now = self.snapshot.now + .seconds(seconds) }
     @discardableResult mutating func tap(_ action: ActionID) -> Reaction? {
         self.note(self.app.select(action, self.snapshot))
     }

@@ -45,13 +45,13 @@ struct AttemptNoticeTests {
         #expect(app.value("notice") == .text("1 wrong PIN."))
     }
 
-    @Test("a time within the week is a weekday, an older one a date, in each language")
+    @Test("a time within the week is a weekday, an older one a date, with the year if it is not this one")
     func times() {
         let notice = AttemptNotice(wrongPINs: 2, since: self.since, tampering: [])
         func text(_ wording: Wording, after: Duration) -> String {
             var scene = Dialog("UC7.1/1.1", .screen, .dashboard).scene
             scene.notice = notice
-            let screen = wording.screen(scene, at: self.since + after)
+            let screen = wording.screen(scene, at: self.since + after, uptime: .zero)
             guard case .text(let text) = screen.values["notice"] else { return "" }
             return text
         }
@@ -60,6 +60,8 @@ struct AttemptNoticeTests {
         #expect(english.wholeMatch(of: weekday) != nil, "\(english)")
         let date = text(Wording(), after: .seconds(8 * 24 * 3600))
         #expect(date.wholeMatch(of: /2 wrong PINs since 1[45] November \d\d:\d\d\./) != nil, "\(date)")
+        let year = text(Wording(), after: .seconds(400 * 24 * 3600))
+        #expect(year.wholeMatch(of: /2 wrong PINs since 1[45] November 2023 \d\d:\d\d\./) != nil, "\(year)")
         let dutch = text(Wording(language: .dutch), after: .seconds(3600))
         #expect(dutch.wholeMatch(of: /2 foute pincodes sinds (dins|woens)dag \d\d:\d\d\./) != nil, "\(dutch)")
     }

@@ -17,9 +17,11 @@ struct ScreenPage {
     private var known: Set<Scene> = []
 
     /// Adds a screen in every language.
-    mutating func add(_ scene: Scene, at now: Timestamp) {
+    mutating func add(_ scene: Scene, _ snapshot: Snapshot) {
         guard self.known.insert(scene).inserted else { return }
-        let screens = Wording.Language.allCases.map { Wording(language: $0).screen(scene, at: now) }
+        let screens = Wording.Language.allCases.map {
+            Wording(language: $0).screen(scene, at: snapshot.now, uptime: snapshot.uptime)
+        }
         let screen = screens[0]
         var entry = self.entries[screen.step] ?? Entry(kind: screen.kind.rawValue)
         entry.texts.insert(screens.map(Self.text))
@@ -64,7 +66,10 @@ struct ScreenPage {
         lines += ["", "## Actions", "", "| action | English | Dutch |", "| --- | --- | --- |"]
         let start = Timestamp(milliseconds: 0)
         for action in ActionID.allCases.sorted(by: { $0.rawValue < $1.rawValue }) {
-            let titles = [English(product: "", now: start).title(action), Dutch(product: "", now: start).title(action)]
+            let titles = [
+                English(product: "", now: start, uptime: .zero).title(action),
+                Dutch(product: "", now: start, uptime: .zero).title(action),
+            ]
             lines.append("| `\(action.rawValue)` | \(titles.joined(separator: " | ")) |")
         }
         return lines.joined(separator: "\n") + "\n"

@@ -125,14 +125,14 @@ struct Invariants {
     static func checkTexts(_ app: AppUnderTest) {
         guard case .some(.show(let scene)) = app.last else { return }
         let step = scene.step.description
-        let screen = Wording().screen(scene, at: app.snapshot.now)
+        let screen = Wording().screen(scene, at: app.snapshot.now, uptime: app.snapshot.uptime)
         #expect(
             !screen.actions.isEmpty || !screen.inputs.isEmpty || scene.timer != nil,
             "a screen without a way on: \(step)"
         )
         #expect(Set(screen.actions.map(\.id)).count == screen.actions.count, "the same action twice: \(step)")
         for language in Wording.Language.allCases {
-            let other = Wording(language: language).screen(scene, at: app.snapshot.now)
+            let other = Wording(language: language).screen(scene, at: app.snapshot.now, uptime: app.snapshot.uptime)
             #expect(!other.title.isEmpty && (scene.message == nil || !other.message.isEmpty), "no text: \(step)")
             #expect(other.actions.map(\.id) == screen.actions.map(\.id))
         }

@@ -66,11 +66,13 @@ struct ValidatePINTests {
     }
 
     @Test(
-        "a countdown is in seconds under a minute, else in minutes rounded up",
+        "a countdown is in seconds, minutes, hours or days, rounded up",
         arguments: [
             (60_000, "1 more minute"), (60_001, "2 more minutes"), (59_000, "59 more seconds"),
             (1_000, "1 more second"), (500, "1 more second"), (300_000, "5 more minutes"),
             (3_600_000, "60 more minutes"), (241_000, "5 more minutes"),
+            (7_140_001, "2 more hours"), (7_200_001, "3 more hours"), (172_740_001, "2 more days"),
+            (172_800_001, "3 more days"), (Int64.max / 2, "53375995584 more days"),
         ]
     )
     func countdown(_ expected: (Int64, String)) {
@@ -86,7 +88,7 @@ struct ValidatePINTests {
         var app = Self.locked()
         app.answer(.verdict(.blocked(remaining: .seconds(60))))
         #expect(app.trace.contains("PF2.8/1.1b"))
-        app.snapshot.now = app.snapshot.now + .seconds(45)
+        app.wait(45)
         #expect(app.screen?.message == "app is blocked for 15 more seconds.")
         #expect(app.timer() == .shows("UC2.3/1.3"))
         #expect(app.trace.suffix(3) == ["PF2.8/5.1e", "UC2.3/1.4b", "UC2.3/1.3"])
@@ -97,9 +99,48 @@ struct ValidatePINTests {
         var app = Self.locked()
         app.answer(.verdict(.blocked(remaining: .seconds(60))))
         #expect(app.tap(.back) == .leaves(.suspended))
-        app.snapshot.now = app.snapshot.now + .seconds(10)
-        #expect(app.resume() == .shows("PF2.8/5.1"))
-        #expect(app.screen?.message == "app is blocked for 50 more seconds.")
+        app.wait(10)
+        #expect(app.resume() == .asks(.askPINState))
+        #expect(app.answer(.pinState(.blocked(remaining: .seconds(49)))) == .shows("PF2.8/5.1"))
+        #expect(app.screen?.message == "app is blocked for 49 more seconds.")
+        #expect(app.trace.suffix(4) == ["UC1.2/3.1a", "UC1.2/3.2b", "PF2.8/1.1b", "PF2.8/5.1"])
+    }
+
+    @Test("after a resume the server decides whether the block goes on")
+    func resumeAfterBlock() throws {
+        func resumed(_ answer: Answer) -> AppUnderTest {
+            var app = Self.locked()
+            app.answer(.verdict(.blocked(remaining: .seconds(60))))
+            app.background()
+            app.wait(20)
+            #expect(app.resume() == .asks(.askPINState))
+            app.answer(answer)
+            return app
+        }
+        #expect(resumed(.pinState(.open(attemptsLeft: 4, finalRound: false))).state == .shows("UC2.3/1.3"))
+        #expect(resumed(.pinState(.blockedPermanently)).state == .shows("PF2.8/9.1"))
+        let offline = resumed(.failed(.noInternet))
+        #expect(offline.state == .shows("PF2.8/5.1"))
+        #expect(offline.screen?.message == "app is blocked for 40 more seconds.")
+        let revocation = Revocation(reason: .user, mayRegisterAnew: true)
+        #expect(resumed(.failed(.revoked(revocation))).state == .shows("UC1.2/4.1"))
+    }
+
+    @Test(
+        "a phone's clock that is set changes neither what a block shows nor when it ends",
+        arguments: [-86_400, 86_400]
+    )
+    func clockSetDuringBlock(_ seconds: Int64) {
+        var app = Self.locked()
+        app.answer(.verdict(.blocked(remaining: .seconds(60))))
+        app.setClock(forward: seconds)
+        #expect(app.timeDue() == nil)
+        #expect(app.value("remainingMs") == .number(60_000))
+        app.wait(59)
+        #expect(app.timeDue() == nil)
+        #expect(app.screen?.message == "app is blocked for 1 more second.")
+        app.wait(1)
+        #expect(app.timeDue() == .shows("UC2.3/1.3"))
     }
 
     @Test("a permanent block offers only deleting", arguments: [(true, "PF2.8/1.1k"), (false, "PF2.8/1.1c")])

@@ -47,7 +47,7 @@ struct Walker {
             case .some(.show), .none: self.act()
             }
             Invariants.check(self.app)
-            if case .some(.show(let scene)) = self.app.last { self.page.add(scene, at: self.app.snapshot.now) }
+            if case .some(.show(let scene)) = self.app.last { self.page.add(scene, self.app.snapshot) }
             if self.chance(10) { Invariants.checkTexts(self.app) }
         }
     }
@@ -105,13 +105,13 @@ struct Walker {
 
     private mutating func leaveAndReturn() {
         if self.chance(2) { self.app.background() }
-        self.app.snapshot.now = self.app.snapshot.now + .seconds(self.pick([1, 100, 400]))
+        self.app.wait(self.pick([1, 100, 400]))
         if self.chance(6) { self.app.snapshot.isLocked = true }
         if self.chance(8) { self.launch() } else { self.app.resume(self.link()) }
     }
 
     private mutating func wait() {
-        self.app.snapshot.now = self.app.snapshot.now + .seconds(self.pick([10, 245, 245, 310]))
+        self.app.wait(self.pick([10, 245, 245, 310]))
         self.app.timeDue()
     }
 
@@ -123,6 +123,11 @@ struct Walker {
         switch effect {
         case .askUpdatePolicy: self.app.answer(.updatePolicy(self.update(), solutionRevoked: false))
         case .askStatus: self.app.answer(.status(self.chance(self.trouble) ? .revoked(self.revocation()) : .active))
+        case .askPINState:
+            let states: [PINState] = [
+                .open(attemptsLeft: 4, finalRound: false), .blocked(remaining: .seconds(60)), .blockedPermanently,
+            ]
+            self.app.answer(.pinState(self.pick(states)))
         case .checkPIN:
             self.judge {
                 $0.isLocked = false

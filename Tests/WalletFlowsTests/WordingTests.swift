@@ -13,7 +13,8 @@ struct WordingTests {
         app.answer(.updatePolicy(.ok, solutionRevoked: false))
         app.answer(.status(.revoked(Revocation(reason: .solution, mayRegisterAnew: false))))
         let scene = try #require(app.app.scene)
-        let screen = Wording(language: language, product: "Testwallet").screen(scene, at: app.snapshot.now)
+        let wording = Wording(language: language, product: "Testwallet")
+        let screen = wording.screen(scene, at: app.snapshot.now, uptime: app.snapshot.uptime)
         #expect(screen.title.hasPrefix("Testwallet "))
         #expect(screen.message.contains("Testwallet"))
         #expect(!(screen.title + screen.message).contains("NL Wallet"))
@@ -22,26 +23,26 @@ struct WordingTests {
     @Test("every action has a title in every language, and few titles are the same in two")
     func actions() {
         for action in ActionID.allCases {
-            #expect(!Dutch(product: "P", now: .init(milliseconds: 0)).title(action).isEmpty)
-            #expect(!English(product: "P", now: .init(milliseconds: 0)).title(action).isEmpty)
+            #expect(!Dutch(product: "P", now: .init(milliseconds: 0), uptime: .zero).title(action).isEmpty)
+            #expect(!English(product: "P", now: .init(milliseconds: 0), uptime: .zero).title(action).isEmpty)
         }
         let same = ActionID.allCases.filter { action in
-            Dutch(product: "P", now: .init(milliseconds: 0)).title(action)
-                == English(product: "P", now: .init(milliseconds: 0)).title(action)
+            Dutch(product: "P", now: .init(milliseconds: 0), uptime: .zero).title(action)
+                == English(product: "P", now: .init(milliseconds: 0), uptime: .zero).title(action)
         }
         #expect(Set(same) == [.help, .info, .menu, .ok])
     }
 
     @Test("the Dutch title of Either means one of the two, not both")
     func either() {
-        #expect(Dutch(product: "P", now: .init(milliseconds: 0)).title(.either) == "Een van beide")
+        #expect(Dutch(product: "P", now: .init(milliseconds: 0), uptime: .zero).title(.either) == "Een van beide")
     }
 
     @Test(
-        "Dutch counts down in seconds under a minute, else in minutes rounded up",
+        "Dutch counts down in seconds, minutes, hours or days, rounded up",
         arguments: [
             (60_000, "1 minuut"), (60_001, "2 minuten"), (59_000, "59 seconden"), (500, "1 seconde"),
-            (3_600_000, "60 minuten"),
+            (3_600_000, "60 minuten"), (7_200_001, "3 uur"), (172_800_001, "3 dagen"),
         ]
     )
     func countdown(_ expected: (Int64, String)) {
@@ -52,7 +53,7 @@ struct WordingTests {
     func longestTime() {
         let longest = Duration.milliseconds(Int64.max)
         #expect(LongTime(longest) == .days(106_751_991_167))
-        #expect(Countdown(longest) == .minutes(153_722_867_280_913))
+        #expect(Countdown(longest) == .days(106_751_991_168))
         #expect(LongTime(Duration.milliseconds(3_600_001)) == .hours(2))
     }
 

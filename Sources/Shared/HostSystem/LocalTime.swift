@@ -8,6 +8,7 @@ package struct LocalTime: Hashable, Sendable {
     package let day: Int
     /// The month, from 1 to 12.
     package let month: Int
+    package let year: Int
     /// Hours and minutes, such as `14:05`.
     package let clock: String
     private let time: Timestamp
@@ -20,6 +21,7 @@ package struct LocalTime: Hashable, Sendable {
         unsafe self.weekday = Int(parts.tm_wday)
         unsafe self.day = Int(parts.tm_mday)
         unsafe self.month = Int(parts.tm_mon) + 1
+        unsafe self.year = Int(parts.tm_year) + 1900
         func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
         unsafe self.clock = "\(two(parts.tm_hour)):\(two(parts.tm_min))"
     }

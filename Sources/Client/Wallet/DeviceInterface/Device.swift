@@ -21,6 +21,11 @@ public protocol Device: Sendable {
     var appID: String { get }
     /// The host application's version, such as `1.4.0`.
     var appVersion: String { get }
+    /// The time since the phone started, including the time that it slept.
+    ///
+    /// It measures blocks and locks, so it must be a clock that cannot be set: `CLOCK_BOOTTIME` on Linux,
+    /// `SystemClock.elapsedRealtime` on Android, `mach_continuous_time` on iOS.
+    var uptime: Duration { get }
     /// Whether a hardware key was left by an earlier call to ``createKey(challenge:)``.
     var hasKey: Bool { get }
 

@@ -14,6 +14,7 @@ extension DeviceWrapper {
     package var hasNetwork: Bool { self.wrapped.hasNetwork }
     package var appID: String { self.wrapped.appID }
     package var appVersion: String { self.wrapped.appVersion }
+    package var uptime: Duration { self.wrapped.uptime }
     package var hasKey: Bool { self.wrapped.hasKey }
     package var biometrics: BiometricSupport { self.wrapped.biometrics }
     package var hasPasscode: Bool { self.wrapped.hasPasscode }

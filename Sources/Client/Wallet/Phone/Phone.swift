@@ -72,7 +72,8 @@ package actor Phone {
     ) throws(PhoneError) {
         self.home = home
         self.settings = settings
-        self.clock = wrappers.clock(try settings.clock())
+        let labClock = try settings.clock()
+        self.clock = wrappers.clock(labClock)
         self.behavior = behavior
         self.hooks = hooks
         self.wrappers = wrappers
@@ -82,7 +83,7 @@ package actor Phone {
             self.device = try SimulatedDevice(
                 folder: home.deviceFolder,
                 authorityFolder: settings.authorityFolder ?? home.deviceFolder,
-                clock: self.clock,
+                clock: labClock,
                 new: profile
             )
         } catch {

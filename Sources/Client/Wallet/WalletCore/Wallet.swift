@@ -177,7 +177,11 @@ public actor Wallet {
     /// The current screen with up-to-date countdowns.
     public var screen: Screen {
         guard let scene = self.app.scene else { return .none }
-        return self.settings.wording.screen(scene, at: self.engine.clock.now())
+        return self.settings.wording.screen(
+            scene,
+            at: self.engine.clock.now(),
+            uptime: self.engine.device.uptime
+        )
     }
 
     /// The reason why the current screen is not the one the user wanted to see, or nil if it is.
@@ -281,7 +285,8 @@ public actor Wallet {
     private func next(after scene: Scene, _ presented: inout Set<StepID>) -> AppStateMachine.Action? {
         let facts = self.engine.facts()
         if let due = self.app.timeDue(facts) { return due }
-        self.observer(.screen(self.settings.wording.screen(scene, at: facts.now), scene.obstacle))
+        let screen = self.settings.wording.screen(scene, at: facts.now, uptime: facts.uptime)
+        self.observer(.screen(screen, scene.obstacle))
         if scene.notice != nil { self.engine.store.changeReceipts { $0.noteShown() } }
         if self.settings.skipsSplash, case .some(.after) = scene.timer?.end { return self.app.timerFired(facts) }
         guard scene.prompt != nil, self.engine.device.answersPrompts, presented.insert(scene.step).inserted else {

@@ -14,7 +14,7 @@ extension AppStateMachine {
         self.owesLock = false
         self.banner = nil
         self.link = link
-        self.idleness.use(at: snapshot.now)
+        self.idleness.use(at: snapshot.uptime)
         self.note("LOCK/1.1")
         return self.follow(.goTo(OpenTheApp(.launch)), snapshot)
     }
@@ -31,18 +31,19 @@ extension AppStateMachine {
         self.keep(link, snapshot)
         self.owesResume = false
         if let reason = self.lockDueAtReturn(snapshot) {
-            self.idleness.use(at: snapshot.now)
+            self.idleness.use(at: snapshot.uptime)
             return self.follow(Transition(.lock(reason)), snapshot)
         }
         // The warning stays until the user responds to it.
-        if self.stack.top is LockWarning { self.idleness.comeBack() } else { self.idleness.use(at: snapshot.now) }
+        if self.stack.top is LockWarning { self.idleness.comeBack() } else { self.idleness.use(at: snapshot.uptime) }
         if self.isTimerDue(snapshot), let action = self.timerFired(snapshot) {
             guard case .show = action else { return action }
         }
         if self.stack.isBeforeLock { return self.follow(Transition(.stay, steps: ["UC1.2/1.1b"]), snapshot) }
         if snapshot.isLocked {
             if self.stack.isAtLock {
-                return self.follow(Transition(.stay, steps: ["UC1.2/1.1b", "UC1.2/3.1a", "UC1.2/3.2b"]), snapshot)
+                self.note("UC1.2/1.1b", "UC1.2/3.1a", "UC1.2/3.2b")
+                return self.follow(self.stack.dialog?.resumption ?? .stay, snapshot)
             }
             self.stack.endConfirmations()
         }
@@ -66,7 +67,7 @@ extension AppStateMachine {
     ///
     /// After the background timeout, the next resume locks it first (LOCK/1.3).
     package mutating func background(_ snapshot: Snapshot) {
-        self.idleness.hide(at: snapshot.now)
+        self.idleness.hide(at: snapshot.uptime)
     }
 
     /// Returns how long the app may keep its keys and an entered PIN while it is out of sight.
@@ -103,7 +104,6 @@ extension AppStateMachine {
     /// (LOCK/1.5), and a resume that had to wait for an effect. Nothing happens in the background, because no system
     /// prompt may appear there; the next resume catches up.
     package mutating func timeDue(_ snapshot: Snapshot) -> Action? {
-        self.idleness.note(snapshot.now)
         guard !self.isWaiting, self.scene != nil else { return nil }
         if self.owesResume { return self.resume(snapshot) }
         guard self.idleness.hiddenSince == nil else { return nil }
@@ -119,8 +119,8 @@ extension AppStateMachine {
     func isTimerDue(_ snapshot: Snapshot) -> Bool {
         switch self.scene?.timer?.end {
         case .none: false
-        case .some(.at(let end)): end <= snapshot.now
-        case .some(.after(let duration)): self.shownAt + duration <= snapshot.now
+        case .some(.at(let end)): end <= snapshot.uptime
+        case .some(.after(let duration)): self.shownAt + duration <= snapshot.uptime
         }
     }
 
@@ -131,7 +131,6 @@ extension AppStateMachine {
     /// This way, a host cannot keep the app open by never calling ``timeDue(_:)``. The first selection or entry after
     /// the timeout is lost.
     mutating func lockOverdue(_ snapshot: Snapshot) -> Action? {
-        self.idleness.note(snapshot.now)
         guard !snapshot.isLocked || self.owesLock else { return self.forgetUnusedPIN(snapshot) }
         let reason: LockTheApp.Reason
         if self.owesLock || self.idleness.wasHiddenTooLong(snapshot) {
@@ -141,7 +140,7 @@ extension AppStateMachine {
         } else {
             return nil
         }
-        self.idleness.use(at: snapshot.now)
+        self.idleness.use(at: snapshot.uptime)
         return self.follow(Transition(.lock(reason)), snapshot)
     }
 
@@ -150,7 +149,7 @@ extension AppStateMachine {
     /// Otherwise, a person who finds the phone could try the owner's PIN again.
     private mutating func forgetUnusedPIN(_ snapshot: Snapshot) -> Action? {
         guard self.idleness.isUnused(snapshot), self.stack.endValidation() else { return nil }
-        self.idleness.use(at: snapshot.now)
+        self.idleness.use(at: snapshot.uptime)
         return self.handle(.returned(.retry), snapshot)
     }
 

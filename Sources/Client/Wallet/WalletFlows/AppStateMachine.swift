@@ -26,8 +26,8 @@ package struct AppStateMachine: Sendable {
     /// The rest of the lock follows when it comes back.
     var owesLock = false
     var banner: Text?
-    /// The time at which the current screen appeared.
-    var shownAt = Timestamp(milliseconds: 0)
+    /// The uptime at which the current screen appeared.
+    var shownAt = Duration.zero
     /// The steps taken since the last call to ``takeTrace()``.
     private var trace: [StepID] = []
     /// The flows that have ignored an event since the last call to ``takeIgnored()``.
@@ -80,7 +80,7 @@ package struct AppStateMachine: Sendable {
 
     /// Opens the destination of a one-shot command on top of the current screen.
     package mutating func open(_ destination: AppDestination, _ snapshot: Snapshot) -> Action {
-        self.idleness.use(at: snapshot.now)
+        self.idleness.use(at: snapshot.uptime)
         if self.mustCover(snapshot) {
             // The keys were dropped while the app was out of sight, so show the destination on top of the lock.
             self.owesLock = false
@@ -101,7 +101,7 @@ package struct AppStateMachine: Sendable {
             let choice = dialog.scene.choices.first(where: { $0.id == action })
         else { return nil }
         if let lock = self.lockOverdue(snapshot) { return lock }
-        self.idleness.use(at: snapshot.now)
+        self.idleness.use(at: snapshot.uptime)
         if choice.step != dialog.scene.step { self.trace.append(choice.step) }
         return self.follow(transition, snapshot)
     }
@@ -112,7 +112,7 @@ package struct AppStateMachine: Sendable {
     package mutating func enter(_ input: PINInput, _ snapshot: Snapshot) -> Action? {
         guard !self.isWaiting, let asked = self.scene?.input else { return nil }
         if let lock = self.lockOverdue(snapshot) { return lock }
-        self.idleness.use(at: snapshot.now)
+        self.idleness.use(at: snapshot.uptime)
         self.trace.append(asked.step)
         return self.handle(.entered(input), snapshot)
     }
@@ -123,7 +123,7 @@ package struct AppStateMachine: Sendable {
     package mutating func present(_ presentation: Presentation, _ snapshot: Snapshot) -> Action? {
         guard !self.isWaiting, self.scene?.prompt != nil else { return nil }
         if let lock = self.lockOverdue(snapshot) { return lock }
-        self.idleness.use(at: snapshot.now)
+        self.idleness.use(at: snapshot.uptime)
         return self.handle(.presented(presentation), snapshot)
     }
 
@@ -134,7 +134,7 @@ package struct AppStateMachine: Sendable {
         guard !self.stack.isEmpty else { return self.launch(snapshot) }
         guard let asked = self.asked, asked.takes(answer) else { return self.follow(.ignored, snapshot) }
         self.asked = nil
-        if answer.comesFromPerson { self.idleness.answered(at: snapshot.now) }
+        if answer.comesFromPerson { self.idleness.answered(at: snapshot.uptime) }
         return self.handle(.answered(answer), snapshot) ?? self.launch(snapshot)
     }
 
@@ -235,7 +235,7 @@ extension AppStateMachine {
     }
 
     private mutating func leave(_ event: AppEvent, _ snapshot: Snapshot) -> Action {
-        self.idleness.hide(at: snapshot.now)
+        self.idleness.hide(at: snapshot.uptime)
         return .leave(event, self.scene)
     }
 
@@ -250,7 +250,7 @@ extension AppStateMachine {
         // An error screen's step is the case that led to it. The trace already contains that case.
         if self.trace.last != dialog.scene.step { self.trace.append(dialog.scene.step) }
         self.stack.show(dialog)
-        self.shownAt = snapshot.now
+        self.shownAt = snapshot.uptime
         return .show(dialog.scene)
     }
 

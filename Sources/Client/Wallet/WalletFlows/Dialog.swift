@@ -10,6 +10,8 @@ struct Dialog: Sendable {
     private(set) var transitions: [ActionID: Transition] = [:]
     /// The transition to perform when the scene's timer expires.
     private(set) var timeout: Transition?
+    /// The transition to perform when the app comes back to the scene, or nil to show the scene as it is.
+    private(set) var resumption: Transition?
 
     init(_ step: StepID, _ kind: Screen.Kind, _ title: Text, _ message: Text? = nil) {
         self.scene = Scene(step: step, kind: kind, title: title, message: message)
@@ -51,6 +53,10 @@ struct Dialog: Sendable {
             dialog.scene.timer = Scene.Timer(step: step, end: end)
             dialog.timeout = transition
         }
+    }
+
+    func resuming(_ transition: Transition) -> Dialog {
+        self.changed { $0.resumption = transition }
     }
 
     func because(_ obstacle: Obstacle) -> Dialog {

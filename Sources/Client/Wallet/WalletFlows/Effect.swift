@@ -9,6 +9,8 @@ package enum Effect: Equatable, Sendable {
     case askUpdatePolicy
     /// UC1.2/2.4: gets this wallet's status from the server.
     case askStatus
+    /// PF2.8/5: gets the state of this wallet's PIN attempts from the server, in a new session.
+    case askPINState
     /// PF2.8: checks the wallet's PIN.
     ///
     /// The right one unlocks the wallet.
@@ -53,6 +55,7 @@ package enum Effect: Equatable, Sendable {
         switch answer {
         case .updatePolicy: self == .askUpdatePolicy
         case .status: self == .askStatus
+        case .pinState: self == .askPINState
         case .enrolled: if case .enroll = self { true } else { false }
         case .pinChanged: if case .changePIN = self { true } else { false }
         case .deletionCode: if case .showDeletionCode = self { true } else { false }
@@ -60,14 +63,15 @@ package enum Effect: Equatable, Sendable {
         case .verdict:
             switch self {
             case .checkPIN, .changePIN, .showDeletionCode, .linkRecoveryCode, .unlockWithBiometrics: true
-            case .askUpdatePolicy, .askStatus, .enroll, .prompt, .enableBiometrics, .disableBiometrics,
+            case .askUpdatePolicy, .askStatus, .askPINState, .enroll, .prompt, .enableBiometrics, .disableBiometrics,
                 .migrateBiometrics, .obtainPID, .wipe, .keepProgress, .lock:
                 false
             }
         case .prompted, .itemGone:
             switch self {
             case .prompt, .unlockWithBiometrics, .migrateBiometrics: true
-            case .askUpdatePolicy, .askStatus, .checkPIN, .enroll, .changePIN, .showDeletionCode, .enableBiometrics,
+            case .askUpdatePolicy, .askStatus, .askPINState, .checkPIN, .enroll, .changePIN, .showDeletionCode,
+                .enableBiometrics,
                 .disableBiometrics, .obtainPID, .linkRecoveryCode, .wipe, .keepProgress, .lock:
                 false
             }
@@ -87,6 +91,8 @@ package enum Answer: Sendable {
     case updatePolicy(UpdateVerdict, solutionRevoked: Bool)
     /// This wallet's status on the server.
     case status(WalletStatus)
+    /// The state of this wallet's PIN attempts.
+    case pinState(PINState)
     /// The answer to ``Effect/checkPIN(_:)``, and to any other instruction if its PIN is wrong.
     case verdict(PINVerdict)
     /// The wallet has been registered, and the registration is durable.
@@ -123,7 +129,7 @@ package enum Answer: Sendable {
     var comesFromPerson: Bool {
         switch self {
         case .prompted, .itemGone, .pid: true
-        case .updatePolicy, .status, .verdict, .enrolled, .pinChanged, .deletionCode, .wiped, .progressKept,
+        case .updatePolicy, .status, .pinState, .verdict, .enrolled, .pinChanged, .deletionCode, .wiped, .progressKept,
             .biometricsChanged, .recoveryCodeLinked, .locked, .failed:
             false
         }

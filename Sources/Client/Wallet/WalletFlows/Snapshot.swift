@@ -8,6 +8,11 @@ package import Vocabulary
 package struct Snapshot: Sendable {
     /// The time of the event, according to the wallet's clock.
     package var now: Timestamp
+    /// The phone's ``Device/uptime`` at the event.
+    ///
+    /// Invariant: blocks, timers and locks are measured only with this value. The owner, or a thief, can set the clock
+    /// of ``now``.
+    package var uptime: Duration
     /// The app version that the update policy's answers apply to.
     package var appVersion: AppVersion
     package var isRooted = false
@@ -55,8 +60,9 @@ package struct Snapshot: Sendable {
     /// The server's host and port, as shown in `App information`.
     package var server = ""
 
-    package init(now: Timestamp, appVersion: AppVersion) {
+    package init(now: Timestamp, uptime: Duration, appVersion: AppVersion) {
         self.now = now
+        self.uptime = uptime
         self.appVersion = appVersion
     }
 

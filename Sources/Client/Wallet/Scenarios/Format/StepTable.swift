@@ -81,6 +81,7 @@ enum StepTable {
             .duration,
             "Sets the phone's clock back by this time; the server's clock does not change."
         ),
+        Field("set clock forward", .duration, "The same, forward."),
         Field(
             "enroll",
             .name("biometric", [BiometricSupport.face, .fingerprint].map(\.rawValue)),

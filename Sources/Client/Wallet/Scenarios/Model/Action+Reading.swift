@@ -52,7 +52,8 @@ extension Step.Action {
         switch name {
         case "device": .device(DeviceChange(value))
         case "wallet": .configure(AppConfiguration(value))
-        case "set clock back": value.duration.map(Self.setClockBack)
+        case "set clock back": value.duration.map { .setClock(.zero - $0) }
+        case "set clock forward": value.duration.map(Self.setClock)
         case "enroll": value.text.flatMap(BiometricSupport.init).map(Self.enroll)
         case "wipe keychain": .wipeKeychain
         case "enter passcode": .enterPasscode

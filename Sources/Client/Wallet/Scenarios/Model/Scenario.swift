@@ -61,7 +61,7 @@ struct Step: Sendable {
         case device(DeviceChange)
         /// Takes effect in the app's next process.
         case configure(AppConfiguration)
-        case setClockBack(Duration)
+        case setClock(Duration)
         case enroll(BiometricSupport)
         case wipeKeychain
         case restore(DeviceChange)
@@ -98,7 +98,7 @@ struct Step: Sendable {
             case .launch, .resume, .background, .killApp(atWrite: nil), .tap, .enter, .present, .link, .hostSession,
                 .setUp, .unlock:
                 true
-            case .killApp, .refused, .advance, .device, .configure, .setClockBack, .enroll, .wipeKeychain, .restore,
+            case .killApp, .refused, .advance, .device, .configure, .setClock, .enroll, .wipeKeychain, .restore,
                 .enterPasscode, .phone, .clone, .backUp, .restoreBackup, .stopServer, .killServer, .startServer,
                 .freezeServer, .thawServer, .exchangeCertificate, .keep, .operate, .revokeWithCode, .expectScreen,
                 .expectOneOf, .expectTrace, .expectServer, .expectEvent:

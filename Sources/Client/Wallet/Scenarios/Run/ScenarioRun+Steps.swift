@@ -16,7 +16,7 @@ extension ScenarioRun {
         case .advance(let duration): try await self.advance(by: duration)
         case .device(let change): try self.change(change)
         case .configure(let configuration): await self.current.configure(configuration)
-        case .setClockBack(let duration): self.current.clock.setBack(by: duration)
+        case .setClock(let change): self.current.clock.set(by: change)
         case .enroll, .wipeKeychain, .enterPasscode: try self.useDevice(action)
         case .restore(let change): try await self.current.restore(change)
         case .phone(let name, let device): try self.switchPhone(to: name, device)

@@ -21,7 +21,8 @@ package final class SimulatedDevice: Device {
     ///
     /// - Parameters:
     ///   - authorityFolder: The folder of the lab's authority. Only read when a key is created.
-    ///   - clock: The lab's clock, used to date device certificates.
+    ///   - clock: The lab's clock, which dates device certificates and measures ``uptime``. The phone's owner cannot
+    ///     set it.
     package init(
         folder: String,
         authorityFolder: String,
@@ -33,6 +34,8 @@ package final class SimulatedDevice: Device {
         self.clock = clock
         self.state = Mutex(try self.files.profile(orNew: profile))
     }
+
+    package var uptime: Duration { .milliseconds(self.clock.now().milliseconds) }
 
     /// The current profile.
     package var profile: DeviceProfile { self.state.withLock { $0 } }

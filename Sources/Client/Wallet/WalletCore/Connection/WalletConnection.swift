@@ -32,8 +32,8 @@ final class WalletConnection {
         /// The id of the current PIN key, according to the server.
         var pinKeyID: PINKeyID
         let features: Features
-        /// Whether the server says that the wallet is permanently blocked.
-        let isBlockedPermanently: Bool
+        /// The state of the wallet's PIN attempts when the session was opened, according to the server.
+        let pinState: PINState
         /// The server's half of the biometric slot's key, or nil if the server did not send one or the wallet has
         /// been locked.
         var presenceShare: Share?

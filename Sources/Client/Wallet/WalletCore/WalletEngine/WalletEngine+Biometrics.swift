@@ -43,7 +43,7 @@ extension WalletEngine {
         let connection = try await self.activeSession()
         guard let session = connection.session else { throw Failure.local(.replyUnexpected) }
         guard let share = session.presenceShare else {
-            guard session.isBlockedPermanently else { throw Failure.local(.replyUnexpected) }
+            guard session.pinState == .blockedPermanently else { throw Failure.local(.replyUnexpected) }
             return .verdict(.blockedPermanently)
         }
         // If the share does not open the slot, it did not come from the server, and we do not change anything.

@@ -86,7 +86,7 @@ extension WalletEngine {
                     walletID: walletID,
                     pinKeyID: wallet.pinKeyID,
                     features: wallet.features,
-                    isBlockedPermanently: wallet.pinState == .blockedPermanently,
+                    pinState: wallet.pinState,
                     presenceShare: wallet.presenceShare,
                     nextPresenceShare: wallet.nextPresenceShare
                 )

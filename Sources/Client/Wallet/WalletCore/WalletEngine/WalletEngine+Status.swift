@@ -46,6 +46,13 @@ extension WalletEngine {
         }
     }
 
+    /// Returns the state of the wallet's PIN attempts, which the server reports when a session is opened.
+    func askPINState() async throws -> Answer {
+        await self.disconnect()
+        guard let session = try await self.activeSession().session else { throw Failure.local(.notReady) }
+        return .pinState(session.pinState)
+    }
+
     /// The last status received from the server.
     private var cachedStatus: Answer {
         .status(self.store.serverState.lastRevocation.map { .revoked($0) } ?? .active)

@@ -72,6 +72,7 @@ final class WalletEngine {
         switch effect {
         case .askUpdatePolicy: return try await self.askUpdatePolicy()
         case .askStatus: return try await self.askStatus()
+        case .askPINState: return try await self.askPINState()
         case .checkPIN(let entry): return try await self.checkPIN(entry)
         case .enroll(let entry): return try await self.enroll(entry)
         case .changePIN(let old, let new): return try await self.changePIN(from: old, to: new)
@@ -93,7 +94,7 @@ final class WalletEngine {
 
     /// Returns a snapshot of the current state for the flows.
     func facts() -> Snapshot {
-        var facts = Snapshot(now: self.clock.now(), appVersion: self.appVersion)
+        var facts = Snapshot(now: self.clock.now(), uptime: self.device.uptime, appVersion: self.appVersion)
         facts.isRooted = self.device.isRooted
         let registration = self.store.state.registration
         facts.setup = registration?.progress.progress ?? .notStarted

@@ -1,5 +1,3 @@
-internal import Vocabulary
-
 /// LOCK: drops the keys, then asks for the PIN or a biometric again.
 ///
 ///     locking ──log out──▶ UC2.3, then the dashboard
@@ -51,9 +49,9 @@ struct LockTheApp: Flow {
 ///        ├──Log out──▶ LOCK/1.2
 ///        └──(nothing)──▶ LOCK/1.5
 struct LockWarning: Flow {
-    private let locksAt: Timestamp
+    private let locksAt: Duration
 
-    init(locksAt: Timestamp) {
+    init(locksAt: Duration) {
         self.locksAt = locksAt
     }
 

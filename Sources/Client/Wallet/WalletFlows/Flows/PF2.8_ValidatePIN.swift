@@ -6,7 +6,7 @@ internal import Vocabulary
 ///
 ///     asking ──valid──▶ confirmed
 ///      ▲  ├──wrong──▶ prompt (2–4, 6–8) ──Close──▶ retry
-///      │  ├──blocked──▶ blocked (5) ──timer──▶ retry · ──Back──▶ back
+///      │  ├──blocked──▶ blocked (5) ──timer──▶ retry · ──Back──▶ back · ──resume──▶ asked again
 ///      │  ├──blocked permanently──▶ BlockedPermanently (9)
 ///      │  └──error──▶ failed ──Close──▶ retry
 ///      └──Try again──────┘
@@ -18,6 +18,8 @@ struct ValidatePIN: Flow {
         case asking(PINEntry)
         case showing(PINVerdict)
         case failed(PINEntry)
+        /// The app came back to a block, which ended at this uptime when the server was last asked.
+        case askingAgain(Duration)
     }
 
     var state: State
@@ -35,14 +37,15 @@ struct ValidatePIN: Flow {
     var keepsPIN: Bool {
         switch self.state {
         case .failed: true
-        case .asking, .showing: false
+        case .asking, .showing, .askingAgain: false
         }
     }
 
     func enter(_ snapshot: Snapshot) -> Transition {
         switch self.state {
         case .asking(let entry): .ask(.checkPIN(entry))
-        case .showing(let verdict): Self.show(verdict, snapshot)
+        case .showing(let verdict): self.show(verdict, snapshot)
+        case .askingAgain: .ask(.askPINState)
         case .failed: .ignored
         }
     }
@@ -51,18 +54,25 @@ struct ValidatePIN: Flow {
         switch (self.state, event) {
         case (.asking(let entry), .answered(.verdict(.valid))): .finish(.confirmed(entry), after: "PF2.8/1.1a")
         case (.asking, .answered(.verdict(let verdict))): self.to(.showing(verdict))
-        case (.asking(let entry), .answered(.failed(let failure))):
-            ApplyUpdatePolicy.ifBlocked(snapshot) ?? self.to(.failed(entry), .call(Self.error(failure)))
+        case (.asking(let entry), .answered(.failed(let failure))): self.to(.failed(entry), .call(Self.error(failure)))
         case (.showing, .returned(.back)): .finish(.back(whileBlocked: false))
+        case (.askingAgain, .answered(.pinState(.open))): .finish(.retry, after: "PF2.8/5.1e")
+        case (.askingAgain, .answered(.pinState(.blocked(let remaining)))):
+            self.to(.showing(.blocked(remaining: remaining)))
+        case (.askingAgain, .answered(.pinState(.blockedPermanently))): .goTo(BlockedPermanently(), after: "PF2.8/1.1c")
+        case (.askingAgain, .answered(.failed(.revoked(let revocation)))): RevokedWallet.transition(to: revocation)
+        case (.askingAgain(let end), .answered(.failed)):
+            self.to(.showing(.blocked(remaining: end - snapshot.uptime)))
         case (.failed(let entry), .returned(.tryAgain)): self.to(.asking(entry))
         case (.failed, .returned(.closed)): .finish(.retry)
         case (.asking, .answered), (.asking, .returned), (.showing, .answered), (.showing, .returned),
-            (.failed, .answered), (.failed, .returned), (_, .entered), (_, .presented):
+            (.failed, .answered), (.failed, .returned), (.askingAgain, .answered), (.askingAgain, .returned),
+            (_, .entered), (_, .presented):
             .ignored
         }
     }
 
-    private static func show(_ verdict: PINVerdict, _ snapshot: Snapshot) -> Transition {
+    private func show(_ verdict: PINVerdict, _ snapshot: Snapshot) -> Transition {
         switch verdict {
         case .valid:
             return .stay
@@ -74,14 +84,19 @@ struct ValidatePIN: Flow {
             )
             return .show(prompt.dialog(attemptsLeft: attemptsLeft), after: prompt.decision)
         case .wrong(.blocked(let remaining)):
-            return .show(Self.blocked(until: snapshot.now + remaining), after: "PF2.8/1.1g")
-        case .blocked(let remaining): return .show(Self.blocked(until: snapshot.now + remaining), after: "PF2.8/1.1b")
+            return .show(self.blocked(until: snapshot.uptime + remaining), after: "PF2.8/1.1g")
+        case .blocked(let remaining):
+            return .show(self.blocked(until: snapshot.uptime + remaining), after: "PF2.8/1.1b")
         case .wrong(.blockedPermanently): return .goTo(BlockedPermanently(), after: "PF2.8/1.1k")
         case .blockedPermanently: return .goTo(BlockedPermanently(), after: "PF2.8/1.1c")
         }
     }
 
-    private static func blocked(until end: Timestamp) -> Dialog {
+    /// The screen of a block.
+    ///
+    /// Its end is an uptime, so a phone's clock that is set cannot show more than the block's length. The server decides
+    /// when the block ends, and is asked again when the app comes back.
+    private func blocked(until end: Duration) -> Dialog {
         Dialog("PF2.8/5.1", .screen, .temporarilyBlocked, .blockedUntil(end))
             .with(.blockedUntil(end))
             .offering(.deleteWallet, "PF2.8/5.1a", .call(WipeAppData()))
@@ -89,6 +104,7 @@ struct ValidatePIN: Flow {
             .offering(.back, "PF2.8/5.1b", .finish(.back(whileBlocked: true)))
             .offeringHelp("PF2.8/5.1c")
             .ending(.at(end), "PF2.8/5.1e", .finish(.retry))
+            .resuming(self.to(.askingAgain(end)))
             .because(.blocked)
     }
 

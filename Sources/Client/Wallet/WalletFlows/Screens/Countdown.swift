@@ -1,14 +1,24 @@
 internal import Vocabulary
 
-/// A remaining time as displayed in every language: in seconds if it is less than a minute, otherwise in minutes,
-/// rounded up.
+/// A remaining time as displayed in every language, rounded up: in seconds below a minute, in minutes below two hours,
+/// in hours below two days, and otherwise in days.
 enum Countdown: Hashable {
     case seconds(Int64)
     case minutes(Int64)
+    case hours(Int64)
+    case days(Int64)
 
     init(_ remaining: Duration) {
         let seconds = max(0, remaining.milliseconds.dividedRoundingUp(by: 1000))
-        self = seconds < 60 ? .seconds(seconds) : .minutes(seconds.dividedRoundingUp(by: 60))
+        let minutes = seconds.dividedRoundingUp(by: 60)
+        let hours = minutes.dividedRoundingUp(by: 60)
+        if seconds < 60 {
+            self = .seconds(seconds)
+        } else if minutes < 120 {
+            self = .minutes(minutes)
+        } else {
+            self = hours < 48 ? .hours(hours) : .days(hours.dividedRoundingUp(by: 24))
+        }
     }
 }
 

@@ -29,7 +29,8 @@ extension Dutch {
     private func day(_ time: Timestamp) -> String {
         let local = LocalTime(time)
         guard local.isWithinAWeek(of: self.now) else {
-            return "\(local.day) \(Self.months[local.month - 1]) \(local.clock)"
+            let year = local.year == LocalTime(self.now).year ? "" : " \(local.year)"
+            return "\(local.day) \(Self.months[local.month - 1])\(year) \(local.clock)"
         }
         return "\(Self.weekdays[local.weekday]) \(local.clock)"
     }

@@ -7,6 +7,7 @@ internal import Vocabulary
 struct Dutch {
     let product: String
     let now: Timestamp
+    let uptime: Duration
 
     func string(_ text: Text) -> String {
         switch text {
@@ -80,7 +81,7 @@ struct Dutch {
         case .finishFirst(let session): "Rond eerst \(self.name(session)) af"
         case .finishFirstWhy: "Rond eerst af waar je mee bezig bent. Open daarna de link opnieuw."
         case .inactivityWarning: "Je hebt even niets gedaan"
-        case .stillThere(let end): "Ben je er nog? De app vergrendelt over \(Self.countdown(end - self.now))."
+        case .stillThere(let end): "Ben je er nog? De app vergrendelt over \(Self.countdown(end - self.uptime))."
         case .confirmWithPIN: "Bevestig met je pincode"
         case .confirmWithYourPIN: "Voer je pincode in om te bevestigen"
         case .wrongPINRetry: "Verkeerde pincode, probeer opnieuw"
@@ -90,7 +91,7 @@ struct Dutch {
         case .wrongPINFinal(let count):
             "Verkeerde pincode, je hebt nog \(Self.attempts(count)). Daarna wordt je app voorgoed geblokkeerd."
         case .temporarilyBlocked: "Tijdelijk geblokkeerd"
-        case .blockedUntil(let end): "De app is nog \(Self.countdown(end - self.now)) geblokkeerd."
+        case .blockedUntil(let end): "De app is nog \(Self.countdown(end - self.uptime)) geblokkeerd."
         case .blockedForGood: "App is geblokkeerd"
         case .tooManyFailedEntries:
             "Je hebt te vaak een verkeerde pincode ingevoerd. Als je de app wilt gebruiken, moet je de gegevens "
@@ -176,6 +177,8 @@ struct Dutch {
         switch Countdown(remaining) {
         case .seconds(let count): count == 1 ? "1 seconde" : "\(count) seconden"
         case .minutes(let count): count == 1 ? "1 minuut" : "\(count) minuten"
+        case .hours(let count): "\(count) uur"
+        case .days(let count): "\(count) dagen"
         }
     }
 

@@ -7,6 +7,7 @@ internal import Vocabulary
 struct English {
     let product: String
     let now: Timestamp
+    let uptime: Duration
 
     func string(_ text: Text) -> String {
         switch text {
@@ -79,7 +80,7 @@ struct English {
         case .finishFirst(let session): "Finish \(self.name(session))"
         case .finishFirstWhy: "Finish what you are doing first. Then open the link again."
         case .inactivityWarning: "Inactivity warning"
-        case .stillThere(let end): "Are you still there? The app locks itself in \(Self.time(end - self.now))."
+        case .stillThere(let end): "Are you still there? The app locks itself in \(Self.time(end - self.uptime))."
         case .confirmWithPIN: "Confirm with PIN"
         case .confirmWithYourPIN: "Confirm with your PIN"
         case .wrongPINRetry: "Wrong PIN, retry"
@@ -89,7 +90,7 @@ struct English {
         case .wrongPINFinal(let count):
             "wrong PIN, you have \(Self.attempts(count)). Then your app will be blocked permanently."
         case .temporarilyBlocked: "Temporarily Blocked"
-        case .blockedUntil(let end): "app is blocked for \(Self.countdown(end - self.now))."
+        case .blockedUntil(let end): "app is blocked for \(Self.countdown(end - self.uptime))."
         case .blockedForGood: "App is Blocked"
         case .tooManyFailedEntries:
             "You have made too many failed PIN entries. If you want to use the wallet app you have to delete data and "
@@ -171,13 +172,13 @@ struct English {
         }
     }
 
-    /// Returns texts such as "59 more seconds", "1 more second" or "2 more minutes".
-    ///
-    /// Minutes are rounded up.
+    /// Returns texts such as "59 more seconds", "1 more minute" or "2 more days".
     static func countdown(_ remaining: Duration) -> String {
         switch Countdown(remaining) {
         case .seconds(let count): count == 1 ? "1 more second" : "\(count) more seconds"
         case .minutes(let count): count == 1 ? "1 more minute" : "\(count) more minutes"
+        case .hours(let count): "\(count) more hours"
+        case .days(let count): "\(count) more days"
         }
     }
 
@@ -185,6 +186,8 @@ struct English {
         switch Countdown(remaining) {
         case .seconds(let count): count == 1 ? "1 second" : "\(count) seconds"
         case .minutes(let count): count == 1 ? "1 minute" : "\(count) minutes"
+        case .hours(let count): "\(count) hours"
+        case .days(let count): "\(count) days"
         }
     }
 

@@ -28,10 +28,10 @@ package struct Scene: Hashable, Sendable {
         case attemptsLeft(Int)
         /// Whether the wallet is permanently blocked at the end of this round.
         case finalRound(Bool)
-        /// The end of the current block.
-        case blockedUntil(Timestamp)
-        /// The time at which the app locks itself.
-        case locksAt(Timestamp)
+        /// The uptime at which the current block ends.
+        case blockedUntil(Duration)
+        /// The uptime at which the app locks itself.
+        case locksAt(Duration)
         /// The first rule that the new PIN violates.
         case brokenRule(PINRule)
         /// The id of an error in the server's log, which the user can quote.
@@ -66,8 +66,8 @@ package struct Scene: Hashable, Sendable {
         package enum End: Hashable, Sendable {
             /// After the screen has been shown for this long.
             case after(Duration)
-            /// At a fixed time.
-            case at(Timestamp)
+            /// At a fixed uptime.
+            case at(Duration)
         }
     }
 }

@@ -1,5 +1,5 @@
 package import DeviceInterface
-package import Vocabulary
+internal import Vocabulary
 
 /// The app's titles and messages, identified by meaning.
 ///
@@ -47,11 +47,11 @@ package enum Text: Hashable, Sendable {
     case notReady, notReadyWhy
     case finishFirst(HostSession), finishFirstWhy
     // LOCK
-    case inactivityWarning, stillThere(Timestamp)
+    case inactivityWarning, stillThere(Duration)
     case confirmWithPIN, confirmWithYourPIN
     // PF2.8
     case wrongPINRetry, wrongPIN, wrongPINLeft(Int), wrongPINBlockNext, wrongPINFinal(Int)
-    case temporarilyBlocked, blockedUntil(Timestamp)
+    case temporarilyBlocked, blockedUntil(Duration)
     case blockedForGood, tooManyFailedEntries
     case forgotPIN, forgotPINDelete
     // Settings and the rest

@@ -27,7 +27,10 @@ public struct Wording: Hashable, Sendable {
     /// Returns the screen at the given time.
     ///
     /// Countdowns are always up to date.
-    package func screen(_ scene: Scene, at now: Timestamp) -> Screen {
+    ///
+    /// - Parameter uptime: The phone's ``Device/uptime`` at that time, with which countdowns are measured.
+    package func screen(_ scene: Scene, at now: Timestamp, uptime: Duration) -> Screen {
+        let now = (clock: now, uptime: uptime)
         var values: [String: Screen.Value] = [:]
         for value in scene.values { self.add(value, to: &values, at: now) }
         if let banner = scene.banner { values["banner"] = .text(self.string(banner, at: now)) }
@@ -54,13 +57,17 @@ public struct Wording: Hashable, Sendable {
     }
 
     /// Adds a value under its name for programs.
-    private func add(_ value: Scene.Value, to values: inout [String: Screen.Value], at now: Timestamp) {
+    private func add(
+        _ value: Scene.Value,
+        to values: inout [String: Screen.Value],
+        at now: (clock: Timestamp, uptime: Duration)
+    ) {
         switch value {
         case .deletionCode(let code): values["deletionCode"] = .text(code.grouped)
         case .attemptsLeft(let count): values["attemptsLeft"] = .number(Int64(count))
         case .finalRound(let isFinal): values["finalRound"] = .truth(isFinal)
-        case .blockedUntil(let end): values["remainingMs"] = .number(max(0, (end - now).milliseconds))
-        case .locksAt(let end): values["remainingMs"] = .number(max(0, (end - now).milliseconds))
+        case .blockedUntil(let end): values["remainingMs"] = .number(max(0, (end - now.uptime).milliseconds))
+        case .locksAt(let end): values["remainingMs"] = .number(max(0, (end - now.uptime).milliseconds))
         case .brokenRule(let rule): values["rule"] = .text(rule.rawValue)
         case .correlationID(let id): values["correlationID"] = .text(id)
         case .cause(let cause): values["cause"] = .text(cause.rawValue)
@@ -71,7 +78,11 @@ public struct Wording: Hashable, Sendable {
     }
 
     /// Adds the attempt notice, both as text and as separate values.
-    private func add(_ notice: AttemptNotice, to values: inout [String: Screen.Value], at now: Timestamp) {
+    private func add(
+        _ notice: AttemptNotice,
+        to values: inout [String: Screen.Value],
+        at now: (clock: Timestamp, uptime: Duration)
+    ) {
         values["notice"] = .text(self.string(.attempts(notice), at: now))
         if notice.wrongPINs > 0 {
             values["wrongPINs"] = .number(Int64(notice.wrongPINs))
@@ -82,17 +93,17 @@ public struct Wording: Hashable, Sendable {
         }
     }
 
-    private func string(_ text: Text, at now: Timestamp) -> String {
+    private func string(_ text: Text, at now: (clock: Timestamp, uptime: Duration)) -> String {
         switch self.language {
-        case .english: English(product: self.product, now: now).string(text)
-        case .dutch: Dutch(product: self.product, now: now).string(text)
+        case .english: English(product: self.product, now: now.clock, uptime: now.uptime).string(text)
+        case .dutch: Dutch(product: self.product, now: now.clock, uptime: now.uptime).string(text)
         }
     }
 
     private func title(_ action: ActionID) -> String {
         switch self.language {
-        case .english: English(product: self.product, now: .init(milliseconds: 0)).title(action)
-        case .dutch: Dutch(product: self.product, now: .init(milliseconds: 0)).title(action)
+        case .english: English(product: self.product, now: .init(milliseconds: 0), uptime: .zero).title(action)
+        case .dutch: Dutch(product: self.product, now: .init(milliseconds: 0), uptime: .zero).title(action)
         }
     }
 }
