@@ -214,4 +214,54 @@ struct OpenTheAppTests {
         #expect(app.tap(.deleteWallet) == nil)
         #expect(app.enter("024791") == nil)
     }
+
+    @Test("an effect that fails for a version blocked meanwhile leads to the store, in every flow")
+    func blockedMeanwhile() {
+        func effects(_ first: AppUnderTest, _ steps: (inout AppUnderTest) -> Void) -> AppUnderTest {
+            var app = first
+            steps(&app)
+            return app
+        }
+        let enrolling = effects(AppUnderTest()) {
+            $0.launchToChoosing()
+            $0.enter("024791")
+            $0.enter("024791")
+        }
+        let checking = effects(AppUnderTest(setup: .done)) {
+            $0.launchToPIN()
+            $0.enter("024791")
+        }
+        let asking = effects(AppUnderTest(setup: .done)) {
+            $0.launch()
+            $0.timer()
+            $0.answer(.updatePolicy(.ok, solutionRevoked: false))
+        }
+        let resuming = effects(checking) {
+            $0.answer(.verdict(.blocked(remaining: .seconds(60))))
+            $0.resume()
+        }
+        let showing = effects(ChangePINTests.atSettings()) {
+            $0.tap(.deletionCode)
+            $0.enter("024791")
+        }
+        let changing = effects(ChangePINTests.atSettings()) {
+            $0.tap(.changePIN)
+            ChangePINTests.confirm(&$0)
+            $0.enter("135790")
+            $0.enter("135790")
+        }
+        for var app in [enrolling, checking, asking, resuming, showing, changing] {
+            guard case .asks(let effect)? = app.state else {
+                Issue.record("no effect is asked for: \(String(describing: app.state))")
+                continue
+            }
+            app.snapshot.lastUpdate = RememberedUpdate(
+                verdict: .block(updateAvailable: true),
+                receivedAt: app.snapshot.now,
+                appVersion: AppUnderTest.version
+            )
+            let refused = Answer.failed(.generic(correlationID: "c0ffee", cause: .serverNotAllowed))
+            #expect(app.answer(refused) == .shows("PF1.4/2.1"), "\(effect)")
+        }
+    }
 }

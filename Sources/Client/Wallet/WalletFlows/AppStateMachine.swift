@@ -135,6 +135,9 @@ package struct AppStateMachine: Sendable {
         guard let asked = self.asked, asked.takes(answer) else { return self.follow(.ignored, snapshot) }
         self.asked = nil
         if answer.comesFromPerson { self.idleness.answered(at: snapshot.uptime) }
+        if let blocked = ApplyUpdatePolicy.ifBlocked(asked, failing: answer, snapshot) {
+            return self.follow(blocked, snapshot)
+        }
         return self.handle(.answered(answer), snapshot) ?? self.launch(snapshot)
     }
 

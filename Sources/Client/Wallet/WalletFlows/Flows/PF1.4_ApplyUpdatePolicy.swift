@@ -31,12 +31,19 @@ struct ApplyUpdatePolicy: Flow {
         }
     }
 
-    /// Returns the way to the screen of a blocked version, or nil if the server's last answer does not block it.
+    /// Returns the way to the screen of a blocked version if that is why an effect has failed, or nil.
     ///
-    /// A version may be blocked while the app is open. The server then refuses calls for a reason that a failure does
-    /// not state.
-    static func ifBlocked(_ snapshot: Snapshot) -> Transition? {
-        guard case .block(let exists)? = snapshot.lastUpdate?.verdict(at: snapshot.now, for: snapshot.appVersion)
+    /// A version may be blocked while the app is open. Each connection begins with a Hello, whose answer says so, and
+    /// the server then refuses calls for a reason that a failure does not state. The rule holds for every flow, so that
+    /// none offers Retry for ever. PF1.4 handles its own answer. Locking and wiping need no server.
+    static func ifBlocked(_ effect: Effect, failing answer: Answer, _ snapshot: Snapshot) -> Transition? {
+        guard case .failed(let failure) = answer else { return nil }
+        switch failure {
+        case .noInternet, .serverUnreachable, .generic: break
+        case .revoked, .deviceInsecure: return nil
+        }
+        guard effect != .askUpdatePolicy, effect != .lock, effect != .wipe,
+            case .block(let exists)? = snapshot.lastUpdate?.verdict(at: snapshot.now, for: snapshot.appVersion)
         else { return nil }
         return .goTo(BlockedVersion(updateExists: exists))
     }

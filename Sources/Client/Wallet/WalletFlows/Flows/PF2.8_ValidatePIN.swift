@@ -94,8 +94,8 @@ struct ValidatePIN: Flow {
 
     /// The screen of a block.
     ///
-    /// Its end is an uptime, so a phone's clock that is set cannot show more than the block's length. The server decides
-    /// when the block ends, and is asked again when the app comes back.
+    /// Its end is an uptime, so a phone's clock that is set cannot show more than the block's length. The server
+    /// decides when the block ends, and is asked again when the app comes back.
     private func blocked(until end: Duration) -> Dialog {
         Dialog("PF2.8/5.1", .screen, .temporarilyBlocked, .blockedUntil(end))
             .with(.blockedUntil(end))

@@ -83,8 +83,7 @@ struct UnlockTheApp: Flow {
         case (.unlocking, .answered(.verdict(let verdict))): .call(ValidatePIN(showing: verdict))
         // These follow a block that was reported when the session for the prompt was opened.
         case (.unlocking, .returned(.retry)), (.unlocking, .returned(.back)): self.to(isSafe ? .prompting : .entering)
-        case (.unlocking, .answered(.failed(let failure))):
-            ApplyUpdatePolicy.ifBlocked(snapshot) ?? .call(Self.error(failure))
+        case (.unlocking, .answered(.failed(let failure))): .call(Self.error(failure))
         case (.unlocking, .returned(.tryAgain)): self.to(.prompting)
         // If the error is permanent, the user must be able to get to Reset wallet, which is the only other way out in
         // the safe mode.
