@@ -48,7 +48,7 @@ struct RepeatedRestoreTests {
         }
     }
 
-    @Test("an older copy of the log in its place hides no end that only the log beside it has", arguments: [false, true])
+    @Test("an older copy of the log hides no end that only the log beside it has", arguments: [false, true])
     func olderCopyOfLog(isDamaged: Bool) async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()

@@ -81,8 +81,8 @@ package final class QueuedOutput: Sendable {
 
     /// Writes later lines to another file, for example after log rotation.
     ///
-    /// A thread that is blocked by the old file ends when its write does. Nothing changes if the path still leads to the
-    /// same file, so that a pipe that nothing reads does not block a further thread with each reload.
+    /// A thread that is blocked by the old file ends when its write does. Nothing changes if the path still leads to
+    /// the same file, so that a pipe that nothing reads does not block a further thread with each reload.
     package func replace(takingOwnershipOf descriptor: Int32) {
         let file = OpenOutput(takingOwnershipOf: descriptor)
         guard !self.state.withLock({ $0.file.isSameFile(as: file) }) else { return }

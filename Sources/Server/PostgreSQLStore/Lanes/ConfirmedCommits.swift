@@ -86,8 +86,8 @@ final class ConfirmedCommits: Sendable {
     /// not compared with the epoch's record. The server must not answer then.
     ///
     /// It also throws if the lane's number is not above the confirmed one, since each commit increments it. In that
-    /// case, older rows were put back under this connection, for example from a dump. The lane drops its connection, and the
-    /// next one finds the lost commits (``areAll(in:)``).
+    /// case, older rows were put back under this connection, for example from a dump. The lane drops its connection,
+    /// and the next one finds the lost commits (``areAll(in:)``).
     func note(_ number: Int64, of lane: CommitLane, epoch: Int64) throws(PostgreSQLFailure) {
         var mark = CommitMark(server: self.server)
         mark.epoch = epoch
