@@ -30,6 +30,13 @@ class Server:
         # A fault keeps the server down.
         self.is_down = False
 
+    def is_ready(self):
+        try:
+            with urllib.request.urlopen(f"http://{self.place.address}:{self.ready_port}/readyz", timeout=1) as answer:
+                return answer.status == 200
+        except OSError:
+            return False
+
     def start(self):
         self.is_down = False
         key = self.folder / "vault.key"
@@ -192,6 +199,9 @@ class Cluster:
         self.run([server, "store", "init", lab], environment=self.store_settings())
         for server in self.servers:
             server.start()
+        # The balancer takes each server for ready until its first check.
+        for server in self.servers:
+            self.wait_for(f"{server.name} is ready", server.is_ready, 60)
         backends = "".join(
             f"  server {server.name} {server.place.address}:{server.port} check port {server.ready_port}\n"
             for server in self.servers
