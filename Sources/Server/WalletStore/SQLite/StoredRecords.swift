@@ -9,7 +9,7 @@ package struct StoredRecords: Sendable {
     package private(set) var damaged: [WalletID] = []
     /// The number of rows that do not even contain a wallet's id.
     package private(set) var unreadable = 0
-    /// Whether the store's note of its record key names this key, or nil if there is none.
+    /// Whether the store's note of its record key names this key, or nil if the store has no such note.
     package private(set) var namesKey: Bool?
 
     /// The number of wallets after which `progress` is called again.
