@@ -22,9 +22,9 @@ The tables are the files *.mutants in this folder, one entry for each mutant:
 
 "tests" is a filter of `swift test`. "explored", after "tests", names a plan and bounds of the explorer, which then
 finds the mutant, too: `explored: restore sessions=3`. Likewise, "simulated" names seeds of the simulator, of which one
-finds the mutant: `simulated: 20`, or only seeds of two servers: `simulated: 100 --shared`. docs/proof.md lists these
-mutants. The lines after "-" must occur exactly once in the file, one after the other; indentation, blank lines and
-lines with only a comment are ignored. The lines after "+" replace them.
+finds the mutant: `simulated: 20`, or only seeds of two servers: `simulated: 100 --shared`. docs/proof-reference.md
+lists these mutants. The lines after "-" must occur exactly once in the file, one after the other; indentation, blank
+lines and lines with only a comment are ignored. The lines after "+" replace them.
 A mutant may change several places: repeat "file".
 
 One build contains almost all mutants. In it, each function that a mutant changes has its body twice, and the
@@ -42,7 +42,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PROOF = ROOT / "docs/proof.md"
+PROOF = ROOT / "docs/proof-reference.md"
 COPY = ROOT / ".build-mutants"
 TREE, RESULTS, SEPARATE = COPY / "tree", COPY / "results", COPY / "separate.json"
 
@@ -144,10 +144,10 @@ def changed(lines, places):
 def check(mutants):
     problems = [f"{mutant.name}: {problem}" for mutant in mutants if (problem := places(mutant, ROOT)[1])]
     proof = PROOF.read_text()
-    for heading, listed in (("## Mutants", "explored"), ("### Mutants", "simulated")):
-        section = proof.partition(f"\n{heading}\n")[2].partition("\n#")[0]
+    for finder, listed in (("explorer", "explored"), ("simulator", "simulated")):
+        section = proof.partition(f"\n### Mutants of the {finder}\n")[2].partition("\n#")[0]
         lost = [m for m in mutants if getattr(m, listed) and f"| {m.name} |" not in section]
-        problems += [f"{mutant.name}: the section '{heading}' of docs/proof.md lacks it" for mutant in lost]
+        problems += [f"{mutant.name}: {PROOF.name} lacks it among the mutants of the {finder}" for mutant in lost]
     problems += rule_problems({mutant.name: mutant for mutant in mutants}, proof)
     print("\n".join(problems + [f"{len(mutants) - len(problems)} of {len(mutants)} mutants match the sources"]))
     return 1 if problems else 0
@@ -162,7 +162,7 @@ def rule_problems(mutants, proof):
             found = [letter for letter, by in (("E", "explored"), ("S", "simulated")) if getattr(mutant, by, None)]
             expected = ", ".join(found) or "T"
             if not mutant or finders != expected:
-                problems.append(f"{name}: the rules in docs/proof.md say '{finders}', not '{expected}'")
+                problems.append(f"{name}: the rules in {PROOF.name} say '{finders}', not '{expected}'")
     return problems
 
 
