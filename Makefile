@@ -22,19 +22,27 @@ FAILURES_LAST := 2>&1 | awk -f Tests/failures-last.awk
 # Excluded from the leak check: Foundation's Process leaks in these tests, and nothing else does.
 TESTS_WITH_PROCESSES := EndToEndTests|RemotePINServerTests|ScenariosTests|LoadFleetTests|LoadFloodTests|LoadReportTests|LoadEngineTests|PromtoolTests|LabTests.ServerProgramTests|BootTimeTests
 
+# A description begins with the users whom its target is for, unless these are developers.
 .PHONY: help
-help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+help: ## everyone: list the targets
+	@awk -F ':.*## ' -v users='everyone,end-to-end testers,load testers,operators,developers' ' \
+		BEGIN { count = split(users, user, ",") } \
+		/^[a-z-]+:.*## / { \
+			group = user[count]; text = $$2; \
+			for (i = 1; i < count; i++) if (sub("^" user[i] ": ", "", text)) group = user[i]; \
+			lines[group] = lines[group] sprintf("  %-18s%s\n", $$1, text); \
+		} \
+		END { for (i = 1; i <= count; i++) printf "%s%s:\n%s", (i > 1 ? "\n" : ""), user[i], lines[user[i]] }' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: packages-run ## build, start a fresh lab and demonstrate wallets and server
+demo: packages-run ## everyone: build, start a fresh lab and demonstrate wallets and server
 	$(SWIFT_BUILD) --product remote-pin-server
 	$(SWIFT_BUILD) --product remote-pin-lab
 	$(SWIFT_BUILD) --product wallet
 	Tests/Demo/demo.sh "$$(swift build --show-bin-path)"
 
 .PHONY: build
-build: packages-run ## build the programs for use (.build/release)
+build: packages-run ## everyone: build the programs for use (.build/release)
 	REMOTE_PIN_BUILD_ID="$(GIT_ID)" $(SWIFT_BUILD) -c release
 
 .PHONY: test
@@ -50,7 +58,7 @@ test: packages-test lint proto-check ## format lint, proto drift, debug build wi
 RUN_SCENARIOS = "$$(swift build --show-bin-path)/wallet" run Tests/Scenarios --coverage docs/steps.txt --table-check docs/scenarios.md
 
 .PHONY: scenarios
-scenarios: packages-run ## play Tests/Scenarios against real servers; fail if a step of the flows is not reached
+scenarios: packages-run ## end-to-end testers: play Tests/Scenarios against real servers; fail if a step of the flows is not reached
 	$(SWIFT_BUILD) --product remote-pin-server
 	$(SWIFT_BUILD) --product remote-pin-lab
 	$(SWIFT_BUILD) --product wallet
@@ -152,11 +160,11 @@ NETWORKS := ip link add hub type bridge && ip link add left type veth peer name 
 CLUSTER = $(shell unshare --net sh -c '$(NETWORKS)' 2>/dev/null && echo --namespaces)
 
 .PHONY: cluster
-cluster: packages-cluster cluster-programs ## three servers on a PostgreSQL cluster with failovers on this machine, until Control-C; CLUSTER="--help"
+cluster: packages-cluster cluster-programs ## operators: three servers on a PostgreSQL cluster with failovers on this machine, until Control-C; CLUSTER="--help"
 	Tests/Cluster/run.py up $(CLUSTER) --programs "$$(swift build --show-bin-path)"
 
 .PHONY: cluster-test
-cluster-test: packages-cluster cluster-programs ## PIN checks through such servers with failovers; fail if a promise is broken; 3 minutes
+cluster-test: packages-cluster cluster-programs ## PIN checks through servers on a PostgreSQL cluster with failovers; fail if a promise is broken; 3 minutes
 	Tests/Cluster/run.py test $(CLUSTER) --programs "$$(swift build --show-bin-path)"
 
 .PHONY: cluster-prove
@@ -173,7 +181,7 @@ cluster-programs:
 AIMS :=
 
 .PHONY: bench
-bench: packages-run bench-programs ## measure server and load tool against their targets; AIMS="checks unlocks" selects some
+bench: packages-run bench-programs ## load testers: measure server and load tool against their aims; AIMS="checks unlocks" selects some
 	Benchmarks/aims.py --programs "$$(swift build -c release --show-bin-path)" $(AIMS)
 
 .PHONY: bench-programs
@@ -194,7 +202,7 @@ bench-receipts: packages-run ## measure the CPU time of a receipt: a store's che
 	"$$(swift build -c release --show-bin-path)/receipt-bench"
 
 .PHONY: bench-servers
-bench-servers: packages-cluster bench-programs ## measure servers on a PostgreSQL cluster; AIMS="checks servers revocations wallets" selects some
+bench-servers: packages-cluster bench-programs ## load testers: measure servers on a PostgreSQL cluster; AIMS="checks servers revocations wallets" selects some
 	Benchmarks/servers.py --programs "$$(swift build -c release --show-bin-path)" $(AIMS)
 
 BUILDS :=
@@ -218,7 +226,7 @@ interop: packages-interop ## test the server with a Python wallet written from d
 	Tests/interop/run.sh "$$(swift build --show-bin-path)"
 
 .PHONY: pytest-plugin
-pytest-plugin: packages-interop ## install the pytest plugin with pip from its folder and run tests that use it
+pytest-plugin: packages-interop ## end-to-end testers: install the pytest plugin with pip from its folder and run tests that use it
 	$(SWIFT_BUILD) --product remote-pin-server
 	$(SWIFT_BUILD) --product remote-pin-lab
 	$(SWIFT_BUILD) --product wallet
@@ -253,7 +261,7 @@ RELEASE_SCRATCH := .build-deb
 OUT := $(RELEASE_SCRATCH)/packages
 
 .PHONY: deb
-deb: packages-deb ## build Debian packages with the Swift runtime linked statically; OUT=FOLDER
+deb: packages-deb ## operators: build Debian packages with the Swift runtime linked statically; OUT=FOLDER
 	@for name in remote-pin-server remote-pin-portal remote-pin-lab wallet pin-load; do \
 		REMOTE_PIN_BUILD_ID="$(GIT_ID)" $(SWIFT_BUILD) -c release --static-swift-stdlib --scratch-path $(RELEASE_SCRATCH) --product $$name || exit 1; \
 	done
@@ -268,7 +276,7 @@ deb-test: deb ## as root: test the packages from install to purge, in a chroot a
 	Tests/Packaging/units.sh $(OUT) $(RELEASE_SCRATCH)/newer
 
 .PHONY: clean
-clean: ## remove build products
+clean: ## everyone: remove build products
 	rm -rf .build .build-asan .build-tsan .build-mutants .build-deb .build-fuzz
 
 # Lists and installs missing packages, with sudo unless run as root.
