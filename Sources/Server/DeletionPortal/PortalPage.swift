@@ -16,7 +16,7 @@ enum PortalPage: Hashable {
     case away(typed: String)
     /// The server received the request but did not answer.
     case unknown(typed: String)
-    /// No page of the portal sends such a request.
+    /// The request was not sent by a page of the portal.
     case refused
     /// The form is longer than any form on the portal's pages.
     case tooLong

@@ -109,7 +109,7 @@ struct StoredValues {
         self.next = wallet.next
     }
 
-    /// Ends the wallet: destroys its shares, and the key of all earlier copies of them.
+    /// Ends the wallet: destroys its shares, and the key that opens earlier copies of them.
     mutating func revoke(_ revocation: Revocation, at now: Timestamp) {
         self.row.revoke(revocation, at: now)
         self.shareKey = [UInt8](repeating: 0, count: self.shareKey.count)

@@ -12,7 +12,7 @@ package import WalletStore
 /// Only one task of each kind runs at a time. A task started by an operator continues if the operator disconnects.
 /// Interrupted resealing continues after a restart, but an interrupted backup does not.
 package final class Maintenance: Sendable {
-    /// The dependencies and settings for maintenance.
+    /// The objects that maintenance uses, and its settings.
     package struct Parts: Sendable {
         package var store: any MaintenanceStore
         /// This server's lease, if several servers may use the store; one of them does the due work.

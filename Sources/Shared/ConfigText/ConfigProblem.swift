@@ -33,9 +33,7 @@ package struct ConfigProblem: Hashable, Sendable, CustomStringConvertible {
 
 /// All problems in a configuration, so that the user can fix them in a single edit.
 package struct ConfigError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The problems.
-    ///
-    /// The array is never empty.
+    /// At least one problem.
     package var problems: [ConfigProblem]
 
     package init(problems: [ConfigProblem]) {

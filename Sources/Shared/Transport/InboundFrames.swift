@@ -64,7 +64,9 @@ struct InboundFrames {
     /// Whether we are waiting for the peer to send the rest of a frame, as opposed to waiting for the receiver.
     var awaitsRestOfFrame: Bool { self.receiverHasRoom && self.decoder.isMidFrame }
 
-    /// Returns whether all or part of a long frame is held, or nil if that has not changed since the last call.
+    /// Returns whether all or part of a long frame is held, if that has changed since the last call.
+    ///
+    /// Returns nil if it has not changed.
     mutating func longFrameChange() -> Bool? {
         let isHeld = self.longFrameWaits || self.decoder.isMidFrame && self.decoder.isMidLongFrame
         guard isHeld != self.holdsLongFrame else { return nil }

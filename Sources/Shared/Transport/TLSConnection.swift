@@ -28,7 +28,7 @@ internal import Vocabulary
         self.context = context
     }
 
-    /// Creates the server's end.
+    /// Creates the server's end, which waits for the client's first message.
     init(server context: SSLContext) {
         self.init(context)
         unsafe SSL_set_accept_state(self.ssl)

@@ -60,7 +60,7 @@ package struct WalletHistory: Sendable {
         self.linearizations = ModelState.all(rules).map { Linearization($0) }
     }
 
-    /// Whether no pending operation may still be judged.
+    /// Whether all operations are decided: each was answered, or can no longer be judged.
     package var isQuiet: Bool { self.inFlight.isEmpty && self.lost.allSatisfy { $0.ended < .max } }
 
     // MARK: Events

@@ -50,7 +50,7 @@ struct LeaseTable {
         }
     }
 
-    /// Connects, and is notified from now on.
+    /// Connects and subscribes to notifications of revocations and acknowledgments.
     init(
         _ parts: StoreParts,
         _ confirmed: ConfirmedCommits?,

@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// Operations on a whole store, divided into small steps that run between those for wallets.
+/// Operations on a whole store, divided into small steps that run between PIN checks.
 ///
 /// They are separate from ``WalletStore`` because no wallet call needs them. A store in a file can also be inspected
 /// and copied as a whole (``SQLiteWalletStore``).

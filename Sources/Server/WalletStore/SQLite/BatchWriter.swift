@@ -18,9 +18,7 @@ struct BatchWriter {
     let connection: StoreConnection
     var latency = CommitLatency()
     var meters = StoreMeters.none
-    /// Signs the receipt roots.
-    ///
-    /// Nil if the store issues no receipts.
+    /// Signs the receipts' roots; nil if the store issues no receipts.
     var receipts: (any ReceiptSigner)?
     var committed = CommittedFacts()
     /// The store's mark, or nil if the store is not being served.

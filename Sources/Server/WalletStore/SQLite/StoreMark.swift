@@ -48,8 +48,7 @@ final class StoreMark: Sendable {
         try DurableFile.synchronizeFolder(of: self.path)
     }
 
-    /// Creates the mark of a store that has none because it is being created or restored, or comes from a version
-    /// without marks.
+    /// Creates the mark of a store that is being created or restored, or comes from a version without marks.
     static func create(of store: String) throws(FileError) {
         try DurableFile.write(Content().encoded(), to: Self.path(of: store))
     }

@@ -131,8 +131,8 @@ struct BackupCommand: AsyncParsableCommand {
     /// Makes the backup and records its start and end in the audit log.
     ///
     /// - Parameters:
-    ///   - earlier: The store's epoch, if a later epoch has begun since. The backup is then dated to the end of the
-    ///     store's epoch, no matter how late it is made, because it lacks the guesses made since then.
+    ///   - earlier: The store's epoch, if a later epoch has begun since. The backup lacks the guesses made in the later
+    ///     epoch. So it is dated to the end of the store's epoch, and not to the time at which it is made.
     ///   - since: The entry after which a restore repeats revocations. If nil, the entry named by the store is used.
     ///
     /// Invariant (G7): a restore of the backup repeats every revocation made while another store was in its place. If

@@ -8,7 +8,7 @@ internal import Vocabulary
 
 /// A lab's server that is started by a run, then repeatedly killed and restarted under load.
 ///
-/// A kill can happen at any moment: during a commit, before a response, or with guesses in flight. The wallets'
+/// The server can be killed at any moment: during a commit, before a response, or with guesses in flight. The wallets'
 /// histories then show whether a crash allowed additional guesses or lost the verdict on a right PIN.
 package final class CrashingServer: Sendable {
     /// A reason why the server cannot be started.
@@ -33,7 +33,7 @@ package final class CrashingServer: Sendable {
         }
     }
 
-    /// A kill of the server, followed by its restart.
+    /// The server was killed and restarted.
     struct Crash: Sendable {
         /// The time since the start of the run.
         let at: Duration
@@ -45,7 +45,7 @@ package final class CrashingServer: Sendable {
         let starting: Duration
     }
 
-    /// A kill that was not followed by a successful restart.
+    /// The server was killed and did not serve again.
     enum UnfinishedCrash: Sendable {
         /// The server did not come back.
         case notBack
