@@ -40,7 +40,7 @@ struct AdminCommandsTests {
         }
     }
 
-    @Test("a revoked wallet's open session learns of it at its next call and at every later one")
+    @Test("a revocation closes the wallet's open sessions, and its next one learns of it, as does every call in it")
     func revokeWallet() async throws {
         try await InProcessServer.run { server in
             let (wallet, other) = (try await server.wallet(), try await server.wallet(.iOS))
@@ -48,16 +48,18 @@ struct AdminCommandsTests {
             #expect(try await session.check("135790") == wallet.unlockShare.asValid)
             let reply = try await server.give(RevokeWallets([wallet.walletID]))
             #expect(reply == RevokeWallets.Reply(revoked: 1, alreadyRevoked: 0))
-            #expect(try await session.check("135790") == .refused(.revoked(Self.byOperator)))
-            #expect(try await session.check("000000") == .refused(.revoked(Self.byOperator)))
-            guard case .revoked(Self.byOperator) = try await wallet.openSession().opening else {
+            #expect(try await session.check("135790") == .closed)
+            let next = try await wallet.openSession()
+            guard case .revoked(Self.byOperator) = next.opening else {
                 Issue.record("not revoked")
                 return
             }
+            #expect(try await next.check("135790") == .refused(.revoked(Self.byOperator)))
+            #expect(try await next.check("000000") == .refused(.revoked(Self.byOperator)))
             #expect(try await unconcerned.check("135790") == other.unlockShare.asValid)
             let again = try await server.give(RevokeWallets([wallet.walletID, other.walletID]))
             #expect(again == RevokeWallets.Reply(revoked: 1, alreadyRevoked: 1))
-            #expect(try await unconcerned.check("135790") == .refused(.revoked(Self.byOperator)))
+            #expect(try await unconcerned.check("135790") == .closed)
         }
     }
 
@@ -117,7 +119,7 @@ struct AdminCommandsTests {
             let done = try await server.give(RevokeRecoveryCode(code))
             #expect(done.revoked == 1 && done.linked == 1 && !done.alreadyDenied)
             #expect(done.mac.bytes != code.bytes && done.deniedAt == server.clock.now())
-            #expect(try await session.check("135790") == .refused(.revoked(Self.byCode)))
+            #expect(try await session.check("135790") == .closed)
             let late = try await later.openSession()
             #expect(
                 try await late.answer(.linkRecoveryCode(code), pin: "135790") == .refused(.revoked(Self.byCode))

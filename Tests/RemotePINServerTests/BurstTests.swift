@@ -51,10 +51,11 @@ struct BurstTests {
                 server.clock.advance(by: block)
             }
             let answers = try await self.burst(2048, over: self.sessions(64, of: wallet))
+            // The block closes the other connections, which may lose their answers.
             judged += answers.filter { $0.key.isWrong }.values.reduce(0, +)
-            #expect(judged == AttemptPolicy.standard.allowance)
-            #expect(answers[.blockedPermanently] == 2048 - 4)
+            #expect(judged <= AttemptPolicy.standard.allowance)
             #expect(answers[.wrong(.blockedPermanently)] == 1)
+            #expect(answers[.blockedPermanently, default: 0] < 2048 / 64)
         }
     }
 
@@ -66,8 +67,9 @@ struct BurstTests {
         try await InProcessServer.run(options) { server in
             let wallet = try await server.wallet()
             let answers = try await self.burst(2048, over: self.sessions(64, of: wallet))
-            #expect(answers.filter { $0.key.isWrong }.values.reduce(0, +) == 16)
-            #expect(answers[.blockedPermanently] == 2048 - 16)
+            #expect(answers.filter { $0.key.isWrong }.values.reduce(0, +) <= 16)
+            #expect(answers[.wrong(.blockedPermanently)] == 1)
+            #expect(answers[.blockedPermanently, default: 0] < 2048 / 64)
         }
     }
 

@@ -41,7 +41,7 @@ private final class RecordedConnection: Sendable {
                 self.state.withLock { $0.events.append("abort") }
                 if self.closesWhenAborted { self.finishClosing() }
             },
-            endSession: { self.state.withLock { $0.events.append("end of session") } },
+            allowDisplacement: { self.state.withLock { $0.events.append("unprotected") } },
             closed: {
                 await withCheckedContinuation { continuation in
                     let isClosed = self.state.withLock { state in
@@ -69,22 +69,18 @@ struct ConnectionRegistryTests {
         let other = RecordedConnection(4)
         for connection in mine { self.registry.join(connection.handle, wallet: self.wallet) }
         self.registry.join(other.handle, wallet: .random())
-        await self.registry.abortAll(of: self.wallet, except: 2)
+        await self.registry.abortAll(of: [self.wallet], except: 2)
         #expect(mine.map(\.events) == [["abort"], [], ["abort"]])
         #expect(other.events.isEmpty)
     }
 
-    @Test("a revocation returns only when the connections are closed", arguments: ["here", "elsewhere", "of all"])
-    func awaitsClosing(place: String) async {
+    @Test("a revocation returns only when the connections are closed", arguments: [true, false])
+    func awaitsClosing(ofAll: Bool) async {
         let slow = RecordedConnection(1, closesWhenAborted: false)
         let (registry, wallet, returned) = (self.registry, self.wallet, RecordedConnection(0))
         registry.join(slow.handle, wallet: wallet)
         async let revocation: Void = {
-            switch place {
-            case "here": await registry.abortAll(of: wallet, except: 9)
-            case "elsewhere": await registry.settle([wallet])
-            default: await registry.settleAll()
-            }
+            if ofAll { await registry.settleAll() } else { await registry.abortAll(of: [wallet]) }
             returned.handle.abort()
         }()
         while slow.events.last != "wait", returned.events.isEmpty { await Task.yield() }
@@ -102,7 +98,7 @@ struct ConnectionRegistryTests {
         #expect(self.registry.count == 1)
         self.registry.leave(1)
         #expect(self.registry.count == 0)
-        await self.registry.abortAll(of: self.wallet, except: 9)
+        await self.registry.abortAll(of: [self.wallet])
         #expect(connection.events.isEmpty)
     }
 
@@ -111,12 +107,38 @@ struct ConnectionRegistryTests {
         let connections = [RecordedConnection(1), RecordedConnection(2)]
         for connection in connections { self.registry.join(connection.handle, wallet: self.wallet) }
         let now = Timestamp(milliseconds: 0)
-        self.registry.sessionOpened(on: 1, until: now + .seconds(60))
-        self.registry.sessionOpened(on: 2, until: now + .seconds(61))
+        self.registry.sessionOpened(of: self.wallet, on: 1, until: now + .seconds(60))
+        self.registry.sessionOpened(of: self.wallet, on: 2, until: now + .seconds(61))
         #expect(self.registry.endSessions(dueAt: now + .milliseconds(59_999)) == 0)
         #expect(self.registry.endSessions(dueAt: now + .seconds(60)) == 1)
         #expect(self.registry.endSessions(dueAt: now + .seconds(60)) == 0)
-        #expect(connections.map(\.events) == [["end of session"], []])
+        #expect(connections.map(\.events) == [["unprotected"], []])
+    }
+
+    @Test("only a wallet's four newest sessions stay protected, and one that ends takes no place among them")
+    func protection() {
+        let connections = (0..<10).map { RecordedConnection($0) }
+        let now = Timestamp(milliseconds: 0)
+        func open(_ place: Int, of wallet: WalletID, until end: Timestamp = now + .seconds(60)) {
+            self.registry.join(connections[place].handle, wallet: wallet)
+            self.registry.sessionOpened(of: wallet, on: connections[place].id, until: end)
+        }
+        func unprotected() -> [UInt64] { connections.filter { $0.events == ["unprotected"] }.map(\.id) }
+        // Another wallet's session.
+        open(0, of: .random())
+        for place in [4, 3, 2, 1] { open(place, of: self.wallet) }
+        #expect(unprotected().isEmpty)
+        open(5, of: self.wallet)
+        #expect(unprotected() == [4])
+        self.registry.leave(3)
+        open(6, of: self.wallet, until: now + .seconds(1))
+        #expect(unprotected() == [4])
+        #expect(self.registry.endSessions(dueAt: now + .seconds(1)) == 1)
+        #expect(unprotected() == [4, 6])
+        open(7, of: self.wallet)
+        #expect(unprotected() == [4, 6])
+        open(8, of: self.wallet)
+        #expect(unprotected() == [2, 4, 6])
     }
 
     @Test("many sessions are listed in pages, each once and in order, while others open and close")
@@ -133,7 +155,7 @@ struct ConnectionRegistryTests {
                 app: app,
                 activity: CallActivity()
             )
-            self.registry.sessionOpened(on: id, until: Timestamp(milliseconds: 1), session)
+            self.registry.sessionOpened(of: self.wallet, on: id, until: Timestamp(milliseconds: 1), session)
         }
         let count: UInt64 = 3_000
         for id in (1...count).shuffled() { open(2 * id) }

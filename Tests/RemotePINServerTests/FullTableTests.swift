@@ -12,10 +12,11 @@ struct FullTableTests {
     private static let places = 80
 
     @Test(
-        "while four sources without a wallet hold every place and take each free one, a wallet unlocks each time",
-        .timeLimit(.minutes(5))
+        "while four sources hold every place and take each free one, a wallet unlocks each time",
+        .timeLimit(.minutes(5)),
+        arguments: [false, true]
     )
-    func unlocks() async throws {
+    func unlocks(attackersHaveWallet: Bool) async throws {
         var options = InProcessServer.Options()
         options.limits.connections = Self.places
         options.limits.connectionsPerSource = Self.places / Self.sources.count
@@ -29,7 +30,8 @@ struct FullTableTests {
                 clock: server.clock
             )
             let early = try await Self.session(of: wallet, at: full)
-            let attack = Attack(on: full, from: Self.sources, count: Self.places)
+            let opponent = attackersHaveWallet ? try await server.wallet() : nil
+            let attack = Attack(on: full, from: Self.sources, count: Self.places, as: opponent)
             try await withThrowingTaskGroup { group in
                 defer {
                     attack.stop()
@@ -61,27 +63,30 @@ struct FullTableTests {
     }
 }
 
-/// Connections without a wallet that say hello and nothing more; each one that the server closes comes again.
+/// Connections that say hello and nothing more, or open a session of the same wallet; each one that the server closes
+/// comes again.
 private final class Attack: Sendable {
     private let server: TestServer
     private let sources: [String]
     private let count: Int
+    private let wallet: TestWallet?
     private let counter = Atomic<Int>(0)
     private let isStopped = Atomic<Bool>(false)
     private let counts: AsyncStream<Int>
     private let source: AsyncStream<Int>.Continuation
 
-    init(on server: TestServer, from sources: [String], count: Int) {
+    init(on server: TestServer, from sources: [String], count: Int, as wallet: TestWallet?) {
+        self.wallet = wallet
         self.server = server
         self.sources = sources
         self.count = count
         (self.counts, self.source) = AsyncStream.makeStream()
     }
 
-    /// The number of connections that said hello.
+    /// The number of connections that were served.
     var opened: Int { self.counter.load(ordering: .relaxed) }
 
-    /// Waits until this many connections have said hello.
+    /// Waits until this many connections have been served.
     func hasOpened(_ count: Int) async {
         for await opened in self.counts where opened >= count { return }
     }
@@ -105,14 +110,25 @@ private final class Attack: Sendable {
                 timeout: .seconds(20),
                 from: source
             )
-            if let connection, let version = AppVersion("1.0.0"), let system = DeviceText("16") {
-                let hello = Hello(appVersion: version, platform: .android, osVersion: system)
-                if case .hello? = try? await connection.call(.hello(hello), timeout: .seconds(20)) {
-                    self.source.yield(self.counter.add(1, ordering: .relaxed).newValue)
-                    await connection.closed()
-                }
+            if let connection, await self.isServed(connection) {
+                self.source.yield(self.counter.add(1, ordering: .relaxed).newValue)
+                await connection.closed()
             }
             await Task.yield()
+        }
+    }
+
+    private func isServed(_ connection: ClientConnection) async -> Bool {
+        do {
+            try await connection.greet()
+            guard let wallet = self.wallet else { return true }
+            let call = try await wallet.sessionCall(on: connection)
+            guard case .openSession = try await connection.call(.openSession(call), timeout: .seconds(20)) else {
+                return false
+            }
+            return true
+        } catch {
+            return false
         }
     }
 }

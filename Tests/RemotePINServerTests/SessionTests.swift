@@ -199,6 +199,8 @@ struct SessionTests {
             #expect(share.isEqual(to: again))
             #expect(!share.isEqual(to: wallet.unlockShare))
             #expect(try await second.check("000000") == .wrong(.blockedPermanently))
+            // The block closes the wallet's other connections.
+            await first.connection.closed()
             guard case .active(let last) = try await wallet.openSession().opening else { throw UnexpectedAnswer() }
             #expect(last.presenceShare == nil)
             #expect(last.pinState == .blockedPermanently)

@@ -320,7 +320,7 @@ struct BadPeerTests {
             connection.sessionOpened()
             await connection.send(Response(id: request.id, result: .reportWipe))
         } else {
-            connection.sessionEnded()
+            connection.allowDisplacement()
             await connection.send(answer(to: request, on: connection))
         }
     }

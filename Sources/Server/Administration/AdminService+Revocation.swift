@@ -7,8 +7,7 @@ internal import WalletStore
 // The effects of a revocation after it has been committed.
 //
 // The reply to a revocation guarantees that no more of the wallet's data leaves any server of the store (G7). To ensure
-// this, the store commits first. Each server then waits until no connection has data of the wallet in flight, and only
-// then is the reply sent. Idle connections stay open.
+// this, the store commits first. Each server then closes the wallet's connections, and only then is the reply sent.
 
 /// The kind of command that revoked the wallets.
 enum RevocationCause {
@@ -44,7 +43,7 @@ extension AdminService {
         endedAt now: Timestamp?,
         by cause: RevocationCause
     ) async throws(AdminFailure) -> Acknowledgements? {
-        await self.server.settle(wallets)
+        await self.server.closeConnections(of: wallets)
         if let now { await self.report(wallets, endedAt: now, by: cause) }
         return try await self.acknowledgements()
     }

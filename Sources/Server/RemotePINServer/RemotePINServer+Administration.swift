@@ -62,10 +62,12 @@ extension RemotePINServer {
     /// denial is committed.
     package var recoveryCodeLocks: KeyedAsyncLock<RecoveryCodeMAC> { self.state.revocations.recoveryCodeLocks }
 
-    /// Returns once no answer to these wallets' connections is in flight.
+    /// Closes these wallets' connections, and returns once they are closed.
     ///
     /// - Important: Must be called after the revocation has been committed, never before.
-    package func settle(_ wallets: some Sequence<WalletID>) async { await self.state.registry.settle(wallets) }
+    package func closeConnections(of wallets: some Sequence<WalletID>) async {
+        await self.state.registry.abortAll(of: wallets)
+    }
 
     /// Returns once no answer to any wallet's connection is in flight.
     package func settleAll() async { await self.state.registry.settleAll() }

@@ -122,7 +122,7 @@ package final class RemotePINServer: Sendable {
             handle: ConnectionHandle(
                 id: id,
                 abort: { connection.abort() },
-                endSession: { connection.sessionEnded() },
+                allowDisplacement: { connection.allowDisplacement() },
                 closed: { await connection.closed() },
                 isIdle: { await Self.isIdle(connection, activity, time: state.time) }
             ),

@@ -67,7 +67,7 @@ package final class ServerState: Sendable {
         self.limits = RateLimits(parts.rules.sources, metrics: parts.metrics)
         self.statistics = ServerStatistics(metrics: parts.metrics)
         parts.lease?.serve { [registry = self.registry] wallets in
-            if let wallets { await registry.settle(wallets) } else { await registry.settleAll() }
+            if let wallets { await registry.abortAll(of: wallets) } else { await registry.settleAll() }
         } load: { [registry = self.registry, statistics = self.statistics] in
             (connections: statistics.openConnections.load(ordering: .relaxed), sessions: registry.sessionCount)
         }

@@ -48,8 +48,8 @@ extension SettingTable {
         "limits.connections",
         .number(1...1_000_000),
         standard: 10_000,
-        "Highest number of concurrent connections. Above it a connection without a session is closed for each new one. "
-            + "Each connection uses a file descriptor."
+        "Highest number of concurrent connections. Above it a connection without a session, or with an older one of "
+            + "its wallet, is closed for each new one. Each connection uses a file descriptor."
     )
     package static let connectionsPerSource = Setting(
         "limits.connections-per-source",

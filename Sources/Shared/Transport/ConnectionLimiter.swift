@@ -8,9 +8,9 @@ internal import NIOCore
 package struct RefusedConnections: Hashable, Sendable {
     /// The limit that was reached.
     package enum Reason: String, Sendable, CaseIterable {
-        /// The connection table was full, and every connection in it had a session.
+        /// The connection table was full, and every connection in it was protected.
         case connections = "limits.connections"
-        /// A connection without a session was closed to make room for a new one.
+        /// A connection that had no session, or an unprotected one, was closed to make room for a new one.
         case withoutSession = "limits.connections, without a session"
         case connectionsPerSource = "limits.connections-per-source"
         case longFrames = "limits.long-frames"

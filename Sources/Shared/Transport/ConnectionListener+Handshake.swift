@@ -47,10 +47,10 @@ extension ConnectionListener {
         let (id, refusal, gone, displaced, count) = self.state.withLock { state in
             let gone = state.limiter.hasRoom(for: source) ? state.makeRoom(at: now) : nil
             let (id, refusal) = state.admit(channel, from: source, at: now, displacing: gone != nil)
-            if let id { _ = state.withoutSession.begin(id, from: source, on: channel, at: now) }
+            if let id { _ = state.unprotected.begin(id, from: source, on: channel, at: now) }
             let displaced = id.flatMap { state.handshakes.begin($0, from: source, on: channel, at: now) }
             if let displaced {
-                state.withoutSession.end(displaced.id)
+                state.unprotected.end(displaced.id)
                 state.connections[displaced.id]?.isDisplaced = true
             }
             return (id, refusal, gone, displaced?.channel, state.handshakes.count)
@@ -88,7 +88,7 @@ extension ConnectionListener {
             }
             state.connections[id]?.source = source
             state.handshakes.attribute(id, to: source)
-            state.withoutSession.attribute(id, to: source)
+            state.unprotected.attribute(id, to: source)
             return nil
         }
         guard let refusal else { return true }
@@ -118,7 +118,7 @@ extension ConnectionListener {
             limits: self.limits,
             isSecure: true,
             onOpen: { frames, tls in self.opened(frames, tls, as: id) },
-            onSession: { isOpen in self.session(isOpen: isOpen, on: id) },
+            onProtection: { isProtected in self.protect(id, isProtected) },
             onLongFrame: { isHeld in self.longFrame(isHeld: isHeld, by: id) },
             onFailure: { self.failed(id, peer, .tls($0)) }
         )
@@ -133,12 +133,12 @@ extension ConnectionListener {
         self.yield(frames, tls)
     }
 
-    /// Records that a connection's session has started or ended.
-    private func session(isOpen: Bool, on id: UInt64) {
+    /// Sets whether a connection is protected from being displaced in a full table, which it is not at first.
+    private func protect(_ id: UInt64, _ isProtected: Bool) {
         self.state.withLock { state in
-            state.withoutSession.end(id)
-            guard !isOpen, let connection = state.connections[id], !connection.isDisplaced else { return }
-            _ = state.withoutSession.begin(id, from: connection.source, on: connection.channel, at: .now())
+            state.unprotected.end(id)
+            guard !isProtected, let connection = state.connections[id], !connection.isDisplaced else { return }
+            _ = state.unprotected.begin(id, from: connection.source, on: connection.channel, at: .now())
         }
     }
 
@@ -178,14 +178,15 @@ extension ConnectionListener.State {
         let close: @Sendable () -> Void
     }
 
-    /// Removes a connection without a session if the table is full.
+    /// Removes an unprotected connection if the table is full.
     ///
-    /// Threat: peers without a wallet could fill the table so that no wallet can connect. Instead they displace each
-    /// other. A wallet opens its session within two round trips of the handshake and is then safe from them.
+    /// Threat: peers without a wallet, or with one, could fill the table so that no other wallet can connect. Instead
+    /// they displace each other. A wallet opens its session within two round trips of the handshake, which protects
+    /// the connection until the session ends or the wallet has opened several newer ones.
     ///
     /// - Returns: The removed connection, which the caller must close.
     fileprivate mutating func makeRoom(at now: NIODeadline) -> Displaced? {
-        guard !self.isStopped, self.limiter.isFull, let gone = self.withoutSession.displace(at: now) else { return nil }
+        guard !self.isStopped, self.limiter.isFull, let gone = self.unprotected.displace(at: now) else { return nil }
         self.handshakes.end(gone.id)
         self.longFrames.end(gone.id)
         self.connections[gone.id]?.isDisplaced = true

@@ -32,10 +32,11 @@ final class ConnectionListener: Sendable {
         var limiter: ConnectionLimiter
         var handshakes: PendingConnections
         var longFrames: PendingConnections
-        /// The connections without a session, including handshakes.
+        /// The connections that may be displaced, including handshakes: those without a session, and all but the newest
+        /// sessions of a wallet.
         ///
         /// Always empty for a local socket.
-        var withoutSession = PendingConnections()
+        var unprotected = PendingConnections()
         var channel: (any Channel)?
         /// The Unix socket's file, until it is removed.
         var file: SocketFile?
@@ -159,7 +160,7 @@ final class ConnectionListener: Sendable {
         self.state.withLock { state in
             state.handshakes.end(id)
             state.longFrames.end(id)
-            state.withoutSession.end(id)
+            state.unprotected.end(id)
             if let connection = state.connections.removeValue(forKey: id) {
                 state.limiter.release(connection.source)
             }

@@ -22,7 +22,7 @@ final class FrameChannel: FrameReceiver {
     private let handler: NIOLoopBound<FrameHandler>
     private let maxInFlight: Int
     private let onOpen: @Sendable (FrameChannel, TLSHandshakeCompleted?) -> Void
-    private let onSession: @Sendable (_ isOpen: Bool) -> Void
+    private let onProtection: @Sendable (_ isProtected: Bool) -> Void
     private let onLongFrame: @Sendable (_ isHeld: Bool) -> Void
     private let onFailure: @Sendable (TLSFailure) -> Void
 
@@ -39,7 +39,7 @@ final class FrameChannel: FrameReceiver {
     /// - Parameters:
     ///   - peer: The peer's address. Behind a load balancer, this is not the socket's remote address.
     ///   - onOpen: Called once, on the event loop, when the connection is ready for calls.
-    ///   - onSession: Called when a session starts or ends, unless it ends because the connection does.
+    ///   - onProtection: Called when the connection gains or loses protection from being displaced in a full table.
     ///   - onLongFrame: Called on the event loop when the connection starts or stops holding all or part of a long
     ///     frame, but not when the connection ends.
     ///   - onFailure: Called at most once, if TLS fails.
@@ -49,7 +49,7 @@ final class FrameChannel: FrameReceiver {
         limits: TransportLimits,
         isSecure: Bool,
         onOpen: @escaping @Sendable (FrameChannel, TLSHandshakeCompleted?) -> Void,
-        onSession: @escaping @Sendable (_ isOpen: Bool) -> Void = { _ in },
+        onProtection: @escaping @Sendable (_ isProtected: Bool) -> Void = { _ in },
         onLongFrame: @escaping @Sendable (_ isHeld: Bool) -> Void = { _ in },
         onFailure: @escaping @Sendable (TLSFailure) -> Void
     ) throws {
@@ -59,7 +59,7 @@ final class FrameChannel: FrameReceiver {
         self.handler = NIOLoopBound(handler, eventLoop: channel.eventLoop)
         self.maxInFlight = limits.maxInFlight
         self.onOpen = onOpen
-        self.onSession = onSession
+        self.onProtection = onProtection
         self.onLongFrame = onLongFrame
         self.onFailure = onFailure
         self.address = peer
@@ -141,9 +141,9 @@ final class FrameChannel: FrameReceiver {
         self.onLoop { $0.allowIdleness(of: limit) }
     }
 
-    /// Reports that a session has started or ended.
-    func sessionChanged(isOpen: Bool) {
-        self.onSession(isOpen)
+    /// Sets whether the connection is protected from being displaced in a full table.
+    func protect(_ isProtected: Bool) {
+        self.onProtection(isProtected)
     }
 
     /// Closes the connection gracefully, so that frames sent earlier still arrive.

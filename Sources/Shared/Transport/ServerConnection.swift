@@ -90,12 +90,12 @@ package final class ServerConnection: Sendable {
     /// Extends the idle timeout and protects the connection from being displaced, because a session has started.
     package func sessionOpened() {
         self.frames.allowIdleness(of: self.idleWithSession)
-        self.frames.sessionChanged(isOpen: true)
+        self.frames.protect(true)
     }
 
-    /// Allows new connections to displace this one again if the table is full, because its session has ended.
-    package func sessionEnded() {
-        self.frames.sessionChanged(isOpen: false)
+    /// Allows new connections to displace this one if the table is full, although it had a session.
+    package func allowDisplacement() {
+        self.frames.protect(false)
     }
 
     /// Closes the connection gracefully, so that answers sent earlier still arrive.

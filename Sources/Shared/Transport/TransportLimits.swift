@@ -27,9 +27,7 @@ package struct TransportLimits: Hashable, Sendable {
     package var maxInFlight = 16
     /// The maximum number of concurrent connections.
     ///
-    /// Beyond that, a new connection displaces one without a session.
-    ///
-    /// A new connection is refused only if all others have a session.
+    /// Beyond that, a new connection displaces an unprotected one, and is refused only if there is none.
     package var connections = 10_000
     /// The maximum number of concurrent connections from a single ``PeerSource``, or 0 if only the total is limited.
     package var connectionsPerSource = 2_500

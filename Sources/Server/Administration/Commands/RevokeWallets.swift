@@ -74,10 +74,10 @@ package struct RevokeWallets: AdminCall {
             commandName: "wallet",
             abstract: "Revoke wallets permanently: all of them, or none.",
             discussion: """
-                Destroys the shares without which the wallets' data cannot be decrypted. Open sessions learn of it at \
-                their next call, and the devices may register again. Returns after all servers of the store have \
-                acknowledged it. A revocation cannot be taken back. A wallet that is already revoked stays as it is, \
-                so repeating the command is safe. If one id is unknown, nothing is done (exit status 67).
+                Destroys the shares without which the wallets' data cannot be decrypted. The devices may register \
+                again. Returns after all servers of the store have closed the wallets' connections. A revocation \
+                cannot be taken back. A wallet that is already revoked stays as it is, so repeating the command is \
+                safe. If one id is unknown, nothing is done (exit status 67).
 
                   remote-pin-server admin revoke wallet 3f9c01… 71aa20… --lab /tmp/lab
                 """

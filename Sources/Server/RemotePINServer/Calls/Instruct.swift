@@ -196,15 +196,24 @@ extension Conversation {
                 self.server.statistics.calls.noteBlock(isPermanent: true)
                 self.log.notice("wallet blocked permanently")
                 self.server.onEvent(.blockedPermanently(wallet))
-                await self.server.permanentBlocks.record(wallet, log: self.log.ofCall)
+                await self.blockedPermanently(wallet)
             }
             return .wrong(state)
         case .blocked(let remaining): return .blocked(remaining: remaining)
         case .blockedPermanently:
-            await self.server.permanentBlocks.record(wallet, log: self.log.ofCall)
+            await self.blockedPermanently(wallet)
             return .blockedPermanently
         case .valid: throw StoreError.corrupt
         }
+    }
+
+    /// Records a permanent block before an answer reports it.
+    ///
+    /// When this server learns of the block, it closes the wallet's other connections. It does so only once, because
+    /// the calls that are queued on those connections also find the block, and must not close this connection.
+    func blockedPermanently(_ wallet: WalletID) async {
+        guard await self.server.permanentBlocks.record(wallet, log: self.log.ofCall) else { return }
+        await self.server.registry.abortAll(of: [wallet], except: self.handle.id)
     }
 
     /// Returns the answer to a correct PIN.

@@ -24,7 +24,7 @@ extension Conversation {
         }
         // After this answer, no data may be sent on the wallet's other connections (G7).
         if case .revoked(let revocation) = outcome.outcome, revocation.reason == .recoveryCode {
-            await self.server.registry.abortAll(of: attempt.walletID, except: self.handle.id)
+            await self.server.registry.abortAll(of: [attempt.walletID], except: self.handle.id)
         }
         return outcome
     }

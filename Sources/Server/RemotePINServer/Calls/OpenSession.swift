@@ -100,7 +100,7 @@ extension Conversation {
         case .active(let pinKeyID, let pinState, let sealedShare, let sealedNext, let version):
             let receiptKeys = try server.receiptKeys(upTo: version)
             if pinState == .blockedPermanently {
-                await server.permanentBlocks.record(walletID, log: self.log.ofCall)
+                await self.blockedPermanently(walletID)
             }
             var (share, next): (Share?, Share?)
             if release == .allowed, pinState != .blockedPermanently, let sealedShare {
@@ -145,8 +145,8 @@ extension Conversation {
         let summary = self.app.map {
             SessionSummary(walletID: walletID, source: self.source, since: now, app: $0, activity: self.activity)
         }
-        self.server.registry.sessionOpened(on: self.handle.id, until: end, summary)
         self.connection.sessionOpened()
+        self.server.registry.sessionOpened(of: walletID, on: self.handle.id, until: end, summary)
         self.server.lastSessions.record(walletID, at: now)
         self.log.wallet = walletID
         self.log.debug("session opened")

@@ -21,7 +21,7 @@ extension Conversation {
         try await server.revocations.record(end, log: self.log.ofCall) {
             try await server.store.recordWipe(of: wallet, at: now)
         }
-        await server.registry.abortAll(of: wallet, except: self.handle.id)
+        await server.registry.abortAll(of: [wallet], except: self.handle.id)
         return .reportWipe
     }
 }

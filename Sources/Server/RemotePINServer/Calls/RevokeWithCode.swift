@@ -61,7 +61,7 @@ extension Revocations {
         }
         switch outcome {
         case .revoked(let walletID, let revokedAt):
-            await self.registry.abortAll(of: walletID, except: asking)
+            await self.registry.abortAll(of: [walletID], except: asking)
             return .revoked(at: revokedAt)
         case .notRecognised:
             return self.notRecognized(log)

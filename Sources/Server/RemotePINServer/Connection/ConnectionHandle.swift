@@ -8,10 +8,8 @@ struct ConnectionHandle: Sendable {
     let id: UInt64
     /// Closes the connection immediately and drops any queued data.
     let abort: @Sendable () -> Void
-    /// Marks the session as ended.
-    ///
-    /// The connection may then be closed to make room for new ones.
-    let endSession: @Sendable () -> Void
+    /// Allows new connections to displace this one if the table is full.
+    let allowDisplacement: @Sendable () -> Void
     /// Returns once the connection is closed and can no longer send anything.
     let closed: @Sendable () async -> Void
     /// Returns whether no call that may release data is being answered and the peer's machine has acknowledged every

@@ -19,13 +19,27 @@ final class ConnectionRegistry: Sendable {
 
     private struct WalletMembers {
         var connections: Set<UInt64> = []
+        /// The connections whose sessions no new connection displaces, oldest first.
+        var protected: [UInt64] = []
         let instructionLock = AsyncLock()
     }
 
     private struct Members {
         var byConnection: [UInt64: Member] = [:]
         var byWallet: [WalletID: WalletMembers] = [:]
+
+        mutating func unprotect(_ connection: UInt64, of wallets: Set<WalletID>) {
+            for wallet in wallets { self.byWallet[wallet]?.protected.removeAll { $0 == connection } }
+        }
     }
+
+    /// The number of a wallet's newest sessions that no new connection displaces.
+    ///
+    /// A phone needs one for each process of the app, and briefly another one after a change of the network, because
+    /// the server does not know yet that the old connection is lost.
+    ///
+    /// Threat: the owner of one wallet could fill the table with its sessions, and no other wallet could connect.
+    static let protectedSessions = 4
 
     private let members = Mutex(Members())
 
@@ -45,12 +59,28 @@ final class ConnectionRegistry: Sendable {
         }
     }
 
-    /// Records that a connection has a session, which ends at `end`.
-    func sessionOpened(on connection: UInt64, until end: Timestamp, _ session: SessionSummary? = nil) {
-        self.members.withLock { members in
+    /// Records that a connection has a session of a wallet that it has joined, which ends at `end`.
+    ///
+    /// The wallet's oldest protected session loses its protection if there are too many now.
+    ///
+    /// - Important: Must be called after the connection was protected, never before.
+    func sessionOpened(
+        of wallet: WalletID,
+        on connection: UInt64,
+        until end: Timestamp,
+        _ session: SessionSummary? = nil
+    ) {
+        let unprotected: ConnectionHandle? = self.members.withLock { members in
             members.byConnection[connection]?.sessionEnd = end
             members.byConnection[connection]?.session = session
+            members.byWallet[wallet]?.protected.append(connection)
+            guard let protected = members.byWallet[wallet]?.protected, protected.count > Self.protectedSessions,
+                let oldest = protected.first
+            else { return nil }
+            members.unprotect(oldest, of: [wallet])
+            return members.byConnection[oldest]?.connection
         }
+        unprotected?.allowDisplacement()
     }
 
     /// Returns up to `limit` open sessions after the given connection, sorted by connection, and whether there are
@@ -75,6 +105,7 @@ final class ConnectionRegistry: Sendable {
     func leave(_ connection: UInt64) {
         self.members.withLock { members in
             guard let member = members.byConnection.removeValue(forKey: connection) else { return }
+            members.unprotect(connection, of: member.wallets)
             for wallet in member.wallets {
                 members.byWallet[wallet]?.connections.remove(connection)
                 if members.byWallet[wallet]?.connections.isEmpty == true { members.byWallet[wallet] = nil }
@@ -82,17 +113,16 @@ final class ConnectionRegistry: Sendable {
         }
     }
 
-    /// Aborts all connections of a wallet and returns once they are closed.
+    /// Aborts all connections of these wallets and returns once they are closed.
     ///
     /// The connection that made the request stays open to receive the answer. It handles one call at a time, so it
     /// cannot have another answer in flight.
     ///
     /// - Important: Must be called after the revocation has been committed, never before.
-    func abortAll(of wallet: WalletID, except asking: UInt64?) async {
+    func abortAll(of wallets: some Sequence<WalletID>, except asking: UInt64? = nil) async {
         let doomed = self.members.withLock { members in
-            (members.byWallet[wallet]?.connections ?? []).filter { $0 != asking }.compactMap {
-                members.byConnection[$0]?.connection
-            }
+            wallets.reduce(into: Set<UInt64>()) { $0.formUnion(members.byWallet[$1]?.connections ?? []) }
+                .filter { $0 != asking }.compactMap { members.byConnection[$0]?.connection }
         }
         for connection in doomed { connection.abort() }
         for connection in doomed { await connection.closed() }
@@ -101,26 +131,14 @@ final class ConnectionRegistry: Sendable {
     /// Returns the number of connections that have joined a wallet.
     func count(of wallet: WalletID) -> Int { self.members.withLock { $0.byWallet[wallet]?.connections.count ?? 0 } }
 
-    /// Returns once no data of these wallets is in flight.
+    /// Returns once no data of any wallet is in flight.
     ///
-    /// Idle connections stay open, because their next call finds the revocation in the store and reports it to the
-    /// client. A connection that may have an answer in flight is aborted.
+    /// Idle connections stay open, because their next call finds a revocation of the solution in the store and reports
+    /// it to the client. A connection that may have an answer in flight is aborted.
     ///
     /// - Important: Must be called after the revocation has been committed, never before.
-    func settle(_ wallets: some Sequence<WalletID>) async {
-        let concerned = self.members.withLock { members in
-            wallets.reduce(into: Set<UInt64>()) { $0.formUnion(members.byWallet[$1]?.connections ?? []) }
-                .compactMap { members.byConnection[$0]?.connection }
-        }
-        await Self.settle(concerned)
-    }
-
-    /// Returns once no data of any wallet is in flight.
     func settleAll() async {
-        await Self.settle(self.members.withLock { $0.byConnection.values.map(\.connection) })
-    }
-
-    private static func settle(_ connections: [ConnectionHandle]) async {
+        let connections = self.members.withLock { $0.byConnection.values.map(\.connection) }
         await withDiscardingTaskGroup { group in
             for connection in connections {
                 group.addTask {
@@ -142,12 +160,13 @@ final class ConnectionRegistry: Sendable {
             for (id, member) in members.byConnection {
                 guard let end = member.sessionEnd, end <= now else { continue }
                 due.append(member.connection)
+                members.unprotect(id, of: member.wallets)
                 members.byConnection[id]?.sessionEnd = nil
                 members.byConnection[id]?.session = nil
             }
             return due
         }
-        for connection in due { connection.endSession() }
+        for connection in due { connection.allowDisplacement() }
         return due.count
     }
 }

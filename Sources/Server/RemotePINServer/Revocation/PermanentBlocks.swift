@@ -49,16 +49,18 @@ final class PermanentBlocks: Sendable {
 
     /// Records a committed block before an answer reports it.
     ///
-    /// If the entry is rejected, it is retried later.
-    func record(_ wallet: WalletID, log: Logger) async {
-        if self.state.withLock({ $0.known.contains(wallet) }) { return }
+    /// If the entry is rejected, it is retried later. Returns whether this server may not have known of the block
+    /// before.
+    func record(_ wallet: WalletID, log: Logger) async -> Bool {
+        if self.state.withLock({ $0.known.contains(wallet) }) { return false }
         let isNoted = (try? await self.store.isRecorded(blockOf: wallet)) == true
-        if !isNoted, await !self.enter([wallet], log: log) { return }
+        if !isNoted, await !self.enter([wallet], log: log) { return true }
         self.state.withLock { state in
             if !isNoted { state.recorded.append(wallet) }
             if state.known.count >= Self.mostKnown { state.known = [] }
             state.known.insert(wallet)
         }
+        return true
     }
 
     /// Marks recorded blocks in the store, and records those that have no entry.

@@ -116,7 +116,7 @@ package final class Revocations: Sendable {
             throw StoreError.outcomeUnknown
         } catch StoreError.notErased {
             // The wallet has ended. Later requests will find that it has ended and take neither of these steps.
-            await self.registry.abortAll(of: end.wallet, except: nil)
+            await self.registry.abortAll(of: [end.wallet])
             await self.finish(end, begun: begun, log: log)
             throw StoreError.notErased
         }
