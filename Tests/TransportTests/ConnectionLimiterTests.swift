@@ -52,24 +52,35 @@ struct ConnectionLimiterTests {
         #expect(limiter.admit(sources[0]) == .connections)
     }
 
-    @Test("each user of this machine has their own places, and other users together leave one for root")
+    @Test("each ordinary user has their own places, and all of them together leave some for root and the server's user")
     func users() {
         var limits = TransportLimits.admin
-        #expect((limits.connections, limits.connectionsPerSource, limits.keptForRoot) == (64, 16, 1))
-        limits.connections = 6
+        #expect((limits.connections, limits.connectionsPerSource, limits.keptForPrivileged) == (64, 16, 16))
+        limits.connections = 7
         limits.connectionsPerSource = 3
+        limits.keptForPrivileged = 2
         var limiter = ConnectionLimiter(limits: limits)
-        let (one, two, root) = (PeerSource(user: 1000), PeerSource(user: 1001), PeerSource(user: 0))
-        #expect(one.description == "uid 1000" && one.address == nil)
+        func user(_ number: UInt32) -> PeerSource { PeerSource(user: number, serverUser: 999) }
+        let (one, two, root, server) = (user(1000), user(1001), user(0), user(999))
+        #expect(one.description == "uid 1000" && one.address == nil && server.description == "uid 999")
         for _ in 0..<3 { #expect(limiter.admit(one) == nil) }
         #expect(limiter.admit(one) == .connectionsPerSource)
         for _ in 0..<2 { #expect(limiter.admit(two) == nil) }
         #expect(limiter.admit(two) == .connections)
         #expect(limiter.admit(root) == nil)
+        #expect(limiter.admit(server) == nil)
         #expect(limiter.admit(root) == .connections)
         limiter.release(one)
         #expect(limiter.admit(two) == .connections)
-        #expect(limiter.admit(root) == nil)
+        #expect(limiter.admit(server) == nil)
+    }
+
+    @Test("root and the server's user have no limit but the total", arguments: [0, 999])
+    func privileged(number: UInt32) {
+        var limiter = ConnectionLimiter(limits: .admin)
+        let user = PeerSource(user: number, serverUser: 999)
+        for _ in 0..<64 { #expect(limiter.admit(user) == nil) }
+        #expect(limiter.admit(user) == .connections)
     }
 
     @Test("a lowered limit closes no connection of a source, and refuses new ones until the source is below it")

@@ -15,7 +15,7 @@ struct LocalSocketTests {
         var limits = TransportLimits.admin
         #expect(limits.connections == 64 && TransportLimits.portal.connections == 600)
         limits.connections = 2
-        limits.keptForRoot = 0
+        limits.keptForPrivileged = 0
         let (refusals, source) = AsyncStream<RefusedConnections>.makeStream()
         var observer = ListenerObserver()
         observer.refusal = { source.yield($0) }

@@ -9,7 +9,7 @@ extension AdminService {
         let open =
             reason == .connectionsPerSource
             ? "\(limits.connectionsPerSource) other connections of this user to the socket are open"
-            : "\(limits.connections) connections to the socket are open or kept for root"
+            : "\(limits.connections) connections to the socket are open or kept for root and the server's user"
         let text =
             "\(open), which is the limit; nothing was done. Repeat the command when one has ended: a connection "
             + "without commands is closed after a minute."

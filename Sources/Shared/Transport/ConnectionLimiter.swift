@@ -53,8 +53,8 @@ struct ConnectionLimiter {
     ///     exceed the limit.
     mutating func admit(_ source: PeerSource?, displacing: Bool = false) -> RefusedConnections.Reason? {
         guard displacing || !self.isFull else { return .connections }
-        // Other users together cannot keep root out.
-        if source?.isOrdinaryUser == true, self.count >= self.limits.connections - self.limits.keptForRoot {
+        // Other users together cannot keep root and the server's user out.
+        if source?.isOrdinaryUser == true, self.count >= self.limits.connections - self.limits.keptForPrivileged {
             return .connections
         }
         if let source, let reason = self.attribute(to: source) { return reason }
@@ -71,10 +71,10 @@ struct ConnectionLimiter {
 
     /// Returns whether the source may open another connection.
     ///
-    /// Always true if the source is not known yet.
+    /// Always true if the source is not known yet, and for root and the server's user, who are limited in total only.
     func hasRoom(for source: PeerSource?) -> Bool {
         let most = self.limits.connectionsPerSource
-        guard let source, most > 0 else { return true }
+        guard let source, most > 0, !source.isPrivilegedUser else { return true }
         return self.bySource[source, default: 0] < most
     }
 

@@ -105,12 +105,13 @@ package final class LocalListener: Sendable {
 extension TransportLimits {
     /// The limits for the operators' socket, used by a few people and their scripts.
     ///
-    /// Threat: a user who may open the socket, but has no role, takes all places, and no operator can revoke a wallet.
-    /// Each connection uses a file descriptor.
+    /// Threat: users who may open the socket, but have no role, take all places, and no operator can revoke a wallet.
+    /// Root and the server's user always find one, even if they run many commands at once. Each connection uses a file
+    /// descriptor.
     package static var admin: TransportLimits {
         var limits = TransportLimits.local(connections: 64)
         limits.connectionsPerSource = 16
-        limits.keptForRoot = 1
+        limits.keptForPrivileged = 16
         limits.portalBackoff = .zero
         // A command on a large store may take this long, which is also how long its caller waits.
         limits.idleWithoutSession = .seconds(60)

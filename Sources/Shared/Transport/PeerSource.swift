@@ -8,7 +8,7 @@ internal import NIOCore
 /// useless. All peers with an unknown address count as a single source.
 package struct PeerSource: Hashable, Sendable, CustomStringConvertible {
     private enum Family: UInt8 {
-        case unknown, ipv4, ipv6, user
+        case unknown, ipv4, ipv6, user, privilegedUser
     }
 
     // These are numbers rather than an array of bytes, because the source of every accepted connection is looked up.
@@ -39,12 +39,15 @@ package struct PeerSource: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Creates the source of a user's connections on this machine.
-    init(user: UInt32) {
-        self.init(family: .user, number: UInt64(user))
+    init(user: UInt32, serverUser: UInt32 = Accounts.currentUser) {
+        let isPrivileged = user == 0 || user == serverUser
+        self.init(family: isPrivileged ? .privilegedUser : .user, number: UInt64(user))
     }
 
-    /// Whether the source is a user of this machine other than root.
-    var isOrdinaryUser: Bool { self.family == .user && self.number != 0 }
+    /// Whether the source is a user of this machine other than root and the server's user.
+    var isOrdinaryUser: Bool { self.family == .user }
+    /// Whether the source is root or the server's user, both of whom can stop the server anyway.
+    var isPrivilegedUser: Bool { self.family == .privilegedUser }
 
     private init(bytes: [UInt8]) {
         let number = bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
@@ -72,7 +75,7 @@ package struct PeerSource: Hashable, Sendable, CustomStringConvertible {
         switch self.family {
         case .ipv4: self.description
         case .ipv6: String(self.description.dropLast("/64".count))
-        case .unknown, .user: nil
+        case .unknown, .user, .privilegedUser: nil
         }
     }
 
@@ -86,7 +89,7 @@ package struct PeerSource: Hashable, Sendable, CustomStringConvertible {
                 String(self.number >> UInt64(shift) & 0xFFFF, radix: 16)
             }
             return groups.joined(separator: ":") + "::/64"
-        case .user: return "uid \(self.number)"
+        case .user, .privilegedUser: return "uid \(self.number)"
         case .unknown: return "unknown"
         }
     }

@@ -29,10 +29,11 @@ package struct TransportLimits: Hashable, Sendable {
     ///
     /// Beyond that, a new connection displaces an unprotected one, and is refused only if there is none.
     package var connections = 10_000
-    /// The maximum number of concurrent connections from a single ``PeerSource``, or 0 if only the total is limited.
+    /// The maximum number of concurrent connections from a single ``PeerSource``, or 0 if only the total is limited, as
+    /// it always is for root and the server's user.
     package var connectionsPerSource = 2_500
-    /// The number of local connections that only root may open, among ``connections``.
-    package var keptForRoot = 0
+    /// The number of local connections that only root and the server's user may open, among ``connections``.
+    package var keptForPrivileged = 0
     /// The maximum number of concurrent handshakes.
     ///
     /// Beyond that, a new one displaces another one.
