@@ -111,6 +111,14 @@ struct ServerSettingsTests {
             ("pin: 4", "`pin` must be a mapping with the keys rounds, attempts-per-round, blocks"),
             ("android: {apps: ['org.example:12']}", "PACKAGE:DIGEST"),
             ("portal: {socket: admin.sock}", "the portal must not be able to give admin commands"),
+            (
+                "listen: {address: '127.0.0.1:9400'}\nobservation: {listen: '127.0.0.1:9400'}",
+                "`observation.listen` is the address of `listen.address` too; only one of them can listen on it"
+            ),
+            (
+                "portal: {listen: '127.0.0.1:9500', observation-listen: '0.0.0.0:9500'}",
+                "is the address of `portal.listen` too"
+            ),
             ("portal: {trusted-proxies: [10.0.0.1/8]}", "10.0.0.0/8"),
             ("proxy-protocol: {from: [10.0.0.1/8]}", "10.0.0.0/8"),
             ("proxy-protocol: {from: 10.0.0.0/8}", "`proxy-protocol.from` must be a list in brackets"),

@@ -97,7 +97,7 @@ struct LocalListenerTests {
         let long = "\(self.folder.path)/\(String(repeating: "x", count: 107))"
         await #expect(throws: ListenError.pathTooLong(long)) { try await self.listener(long) }
         let missing = "\(self.folder.path)/none/socket"
-        await #expect(throws: ListenError.other("\(missing).lock: no such file or folder")) {
+        await #expect(throws: ListenError.other("\(self.folder.path)/none: no such file or folder")) {
             try await self.listener(missing)
         }
         #expect(ListenError(errno: EROFS, address: "/x") == .other("/x: read-only file system (EROFS)"))
@@ -110,9 +110,6 @@ struct LocalListenerTests {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await first.serveEchoes() }
             defer { first.stop() }
-            await #expect(throws: ListenError.served(self.path, by: getpid())) { try await self.listener() }
-            // A listener that does not use the lock, such as another program.
-            try FileManager.default.removeItem(atPath: self.path + ".lock")
             await #expect(throws: ListenError.served(self.path, by: getpid())) { try await self.listener() }
             _ = try await LocalConnection.connect(path: self.path).call(1)
         }
@@ -165,6 +162,48 @@ struct LocalListenerTests {
         close(datagrams)
     }
 
+    @Test("a listener leaves no file beside its socket, neither while it listens nor after its stop")
+    func files() async throws {
+        let listener = try await self.listener()
+        #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path) == ["socket"])
+        listener.stop()
+        await listener.serveEchoes()
+        #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path).isEmpty)
+    }
+
+    @Test("a folder that another process locks is not waited for without end")
+    func lockedFolder() async throws {
+        let folder = unsafe open(self.folder.path, O_RDONLY | O_CLOEXEC)
+        try #require(flock(folder, LOCK_EX) == 0)
+        await #expect { try await self.listener() } throws: { "\($0)".contains("lslocks") }
+        close(folder)
+        let listener = try await self.listener()
+        listener.stop()
+        await listener.serveEchoes()
+    }
+
+    @Test(
+        "a socket that another user left behind is named with its owner, and stays",
+        .enabled(if: geteuid() == 0, "only root can act as another user")
+    )
+    func foreignOwner() async throws {
+        await #expect(processExitsWith: .success) {
+            let folder = TemporaryFolder()
+            let path = folder.file("socket")
+            let first = try await LocalListener.bind(path: path, limits: .admin)
+            // Without the stop, the file stays, as after a kill.
+            try #require(unsafe link(path, path + ".kept") == 0)
+            first.stop()
+            await first.serveEchoes()
+            try #require(unsafe rename(path + ".kept", path) == 0)
+            try #require(unsafe chmod(folder.path, 0o777) == 0 && setuid(4242) == 0)
+            await #expect(throws: ListenError.foreignSocket(path, owner: 0)) {
+                try await LocalListener.bind(path: path, limits: .admin)
+            }
+            #expect(FileManager.default.fileExists(atPath: path))
+        }
+    }
+
     @Test("a stop leaves a file that another process put in the place of the socket")
     func foreignFile() async throws {
         let listener = try await self.listener()
@@ -177,11 +216,8 @@ struct LocalListenerTests {
         #expect(try String(contentsOfFile: self.path, encoding: .utf8) == "precious")
     }
 
-    @Test(
-        "a removed socket is made again, open connections continue, and the stop removes it",
-        arguments: [false, true]
-    )
-    func renewed(withLock: Bool) async throws {
+    @Test("a removed socket is made again, open connections continue, and the stop removes it")
+    func renewed() async throws {
         let listener = try await self.listener()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await listener.serveEchoes() }
@@ -189,7 +225,6 @@ struct LocalListenerTests {
             _ = try await connection.call(1)
             #expect(listener.isInPlace)
             try FileManager.default.removeItem(atPath: self.path)
-            if withLock { try FileManager.default.removeItem(atPath: self.path + ".lock") }
             #expect(!listener.isInPlace)
             await #expect(throws: (any Error).self) { try await LocalConnection.connect(path: self.path) }
             for _ in 0..<2 {

@@ -166,6 +166,21 @@ package struct ServerSettings: Sendable {
             if: values[Table.portalSocket] == values[Table.adminSocket],
             "must differ from `admin.socket`: the portal must not be able to give admin commands"
         )
+        let addresses: [(any SettingDeclaration, HostAndPort?)] = [
+            (Table.listenAddress, values[Table.listenAddress]),
+            (Table.observationListen, values[Table.observationListen]),
+            (Table.portalListen, values[Table.portalListen]),
+            (Table.portalObservation, values[Table.portalObservation]),
+        ]
+        for (place, (setting, address)) in addresses.enumerated() {
+            for (earlier, other) in addresses[..<place] {
+                reject(
+                    [setting, earlier],
+                    if: address.map { other?.excludes($0) ?? false } ?? false,
+                    "is the address of `\(earlier.name)` too; only one of them can listen on it"
+                )
+            }
+        }
         reject(
             [Table.hookArguments, Table.hookProgram],
             if: values[Table.hookProgram] == nil && !values[Table.hookArguments].isEmpty,

@@ -56,7 +56,8 @@ enum FileRights {
         let paths =
             [data] + ["wallets.db", "wallets.db-wal", "wallets.db-mark", "lock"].map { "\(data)/\($0)" }
             + ["\(key).count", "\(key).count.lock", "\(key).lock", audit, "\(audit).lock"]
-            + [settings[SettingTable.tlsKey]]
+            + [settings[SettingTable.tlsKey], settings[SettingTable.adminSocket]]
+            + [settings[SettingTable.portalSocket]].compactMap(\.self)
         return paths.compactMap { path -> Problem? in
             guard let other = try? DurableFile.owner(of: path), other != owner else { return nil }
             func name(_ user: UInt32) -> String { Accounts.userName(of: user) ?? "#\(user)" }

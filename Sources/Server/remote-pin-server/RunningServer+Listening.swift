@@ -1,4 +1,5 @@
 internal import Administration
+internal import Glibc
 internal import ConfigText
 internal import LabFiles
 internal import LogLines
@@ -254,6 +255,11 @@ extension RunningServer {
     private static func text(of error: ListenError) -> String {
         switch error {
         case .addressInUse(let address): "another process listens on \(address)"
+        case .served(let path, getpid()):
+            "this server listens on \(path) already, for another setting: name another path"
+        case .foreignSocket(let path, let owner):
+            "\(path) was left by \(Accounts.userName(of: owner) ?? "user \(owner)"), and this user may not see whether "
+                + "a process listens on it: stop that process, then remove the file"
         case .served(let path, let process):
             "another process\(process.map { " (\($0))" } ?? "") listens on \(path): stop it, or name another path"
         case .notASocket(let path): "\(path) is not a socket: move it away, or name another path"

@@ -31,6 +31,15 @@ package struct HostAndPort: Hashable, Sendable, CustomStringConvertible {
         self.init(host: host, port: port)
     }
 
+    /// Whether no process can listen on another address while one listens on this one.
+    ///
+    /// Names are not looked up. Two listeners with port 0 get different ports.
+    package func excludes(_ other: HostAndPort) -> Bool {
+        let wildcards: Set = ["0.0.0.0", "::"]
+        return self.port == other.port && self.port != 0
+            && (self.host == other.host || wildcards.contains(self.host) || wildcards.contains(other.host))
+    }
+
     package var description: String {
         self.host.contains(":") ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)"
     }

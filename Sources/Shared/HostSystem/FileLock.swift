@@ -31,6 +31,19 @@ package final class FileLock: Sendable {
         try self.init(path, LOCK_EX)
     }
 
+    /// Locks a folder, for a short change of names in it that two processes must not make at the same time.
+    ///
+    /// A folder exists already, and any user who may change it can lock it, so no lock file of another user stays
+    /// behind. Waits at most a second, because any user who may list the folder can hold the lock.
+    package init(folder path: String) throws(LockError) {
+        self.file = try mapError(Descriptor(opening: path, flags: O_RDONLY | O_DIRECTORY), to: LockError.file)
+        for _ in 0..<100 {
+            if flock(self.file.number, LOCK_EX | LOCK_NB) == 0 { return }
+            usleep(10_000)
+        }
+        throw .heldBy(pid: nil)
+    }
+
     private init(_ path: String, _ operation: Int32) throws(LockError) {
         // Through a link, the process id below would overwrite another file.
         self.file = try mapError(Descriptor(regular: path, flags: O_RDWR | O_CREAT, mode: 0o600), to: LockError.file)

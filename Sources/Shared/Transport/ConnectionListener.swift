@@ -65,12 +65,15 @@ final class ConnectionListener: Sendable {
         self.queues = EventLoopTaskExecutor.all.map(ConnectionQueue.init)
     }
 
+    /// The number of clients that may wait to be accepted.
+    static let backlog: CInt = 1024
+
     /// Configures the listening socket and the sockets it accepts.
     ///
     /// - Parameter options: The TLS options, or nil for a local socket, which does not use TLS.
     func bootstrap(_ options: HandshakeOptions?) -> ServerBootstrap {
         ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-            .serverChannelOption(.backlog, value: 1024)
+            .serverChannelOption(.backlog, value: Self.backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {

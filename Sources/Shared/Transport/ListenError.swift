@@ -10,8 +10,10 @@ package enum ListenError: Error, Hashable, Sendable {
     case addressInUse(String)
     /// A process is listening on this Unix socket.
     ///
-    /// Its id is nil if the kernel does not name it.
+    /// Its id is nil if the kernel does not name it, and may be that of this process.
     case served(String, by: Int32?)
+    /// Another user made this Unix socket, and this user may not find out whether a process is listening on it.
+    case foreignSocket(String, owner: UInt32)
     /// A file that is not a socket has the socket's name.
     case notASocket(String)
     /// The user is not allowed to use this port or folder.

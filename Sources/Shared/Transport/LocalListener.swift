@@ -70,8 +70,6 @@ package final class LocalListener: Sendable {
         await self.renewals.acquire()
         defer { self.renewals.release() }
         guard !self.isInPlace else { return }
-        // The lock's file may have been removed as well, so it is taken again.
-        self.listener.state.withLock { $0.file?.leave() }
         try await self.listener.bind(unixSocket: self.path, group: self.group)
     }
 

@@ -1,6 +1,4 @@
 internal import Glibc
-internal import HostSystem
-internal import Synchronization
 
 /// The file of a Unix socket that this process listens on.
 ///
@@ -12,16 +10,13 @@ final class SocketFile: Sendable {
     private let path: String
     private let device: dev_t
     private let inode: ino_t
-    /// Excludes other servers from the path; nil once it is free for them.
-    private let lock: Mutex<FileLock?>
 
     /// Creates an object for the socket that was just bound.
     ///
     /// Returns nil and leaves `errno` if the file is gone.
-    init?(_ path: String, _ lock: FileLock) {
+    init?(_ path: String) {
         guard let status = Self.status(of: path) else { return nil }
         (self.path, self.device, self.inode) = (path, status.st_dev, status.st_ino)
-        self.lock = Mutex(lock)
     }
 
     /// Whether clients that open the path reach this socket.
@@ -30,14 +25,12 @@ final class SocketFile: Sendable {
         return status.st_dev == self.device && status.st_ino == self.inode
     }
 
-    /// Removes the file, so that no more clients can connect, and leaves the path to other servers.
+    /// Removes the file, so that no more clients can connect.
+    ///
+    /// No other server replaces it at the same time, because this process still listens on it.
     func remove() {
         if self.isInPlace { unsafe unlink(self.path) }
-        self.leave()
     }
-
-    /// Leaves the path to other servers.
-    func leave() { self.lock.withLock { $0 = nil } }
 
     private static func status(of path: String) -> stat? {
         var status = stat()

@@ -10,7 +10,8 @@ extension ConnectionListener {
     /// - Parameter group: A group whose members may connect, in addition to the owner.
     func bind(unixSocket path: String, group: UInt32?) async throws(ListenError) {
         let bootstrap = self.bootstrap(nil)
-        let (descriptor, file) = try UnixSocket.bind(to: path, group: group)
+        // NIO calls listen(2) again with the same backlog, which changes nothing.
+        let (descriptor, file) = try UnixSocket.listen(at: path, group: group, backlog: Self.backlog)
         do {
             self.listen(on: try await bootstrap.withBoundSocket(descriptor).get(), at: file)
         } catch {

@@ -1,25 +1,35 @@
 internal import Glibc
 internal import HostSystem
 
-/// Sockets bound to a path, accessible to their owner and optionally a group.
+/// Sockets at a path, accessible to their owner and optionally a group.
 enum UnixSocket {
     /// The maximum length of the path in bytes, not counting the terminating zero (unix(7)).
     static let longestPathByteCount = 107
 
-    /// Creates a socket and its file, replacing a socket left behind by an earlier process.
+    /// Creates a socket and its file, replacing a socket left behind by an earlier process, and listens on it.
     ///
-    /// No client can connect before the caller listens on it. The caller must close the descriptor.
-    static func bind(to path: String, group: UInt32?) throws(ListenError) -> (descriptor: CInt, file: SocketFile) {
+    /// The caller must close the descriptor.
+    ///
+    /// The folder is locked until the socket listens. Otherwise, each of two servers that start together could take the
+    /// other's new socket, which is not listening yet, for an abandoned one.
+    ///
+    /// - Parameter backlog: The number of clients that may wait to be accepted.
+    static func listen(
+        at path: String,
+        group: UInt32?,
+        backlog: CInt
+    ) throws(ListenError) -> (descriptor: CInt, file: SocketFile) {
         guard path.utf8.count <= Self.longestPathByteCount else { throw .pathTooLong(path) }
-        let lock = try Self.lock(path)
+        let lock = try Self.lock(folderOf: path)
+        defer { withExtendedLifetime(lock) {} }
         try Self.removeAbandoned(path)
         let descriptor = try Self.make(path)
         guard unsafe Self.withAddress(path, { unsafe Glibc.bind(descriptor, $0, $1) }) == 0,
-            let file = SocketFile(path, lock)
+            let file = SocketFile(path)
         else {
             throw Self.failure(closing: descriptor, path)
         }
-        guard unsafe chmod(path, 0o600) == 0, Self.give(path, to: group) else {
+        guard unsafe chmod(path, 0o600) == 0, Self.give(path, to: group), Glibc.listen(descriptor, backlog) == 0 else {
             let failure = Self.failure(closing: descriptor, path)
             file.remove()
             throw failure
@@ -27,18 +37,13 @@ enum UnixSocket {
         return (descriptor, file)
     }
 
-    /// Excludes other servers that start or stop with the same path.
-    ///
-    /// The lock is held as long as the socket. Without it, each of two servers that start together could take the
-    /// other's new socket, which is not listening yet, for an abandoned one.
-    private static func lock(_ path: String) throws(ListenError) -> FileLock {
+    private static func lock(folderOf path: String) throws(ListenError) -> FileLock {
+        let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
         do throws(LockError) {
-            return try FileLock(path + ".lock")
+            return try FileLock(folder: folder)
         } catch {
             switch error {
-            case .heldBy(let process): throw .served(path, by: process)
-            case .file(.notAllowed(let file, let code)):
-                throw .other("\(FileError.notAllowed(file, errno: code)); remove it if no process uses \(path)")
+            case .heldBy: throw .other("another process locks \(folder) (flock); lslocks names it")
             case .file(let error): throw .other("\(error)")
             }
         }
@@ -48,7 +53,7 @@ enum UnixSocket {
     ///
     /// Threat: a server started with the path of another one would take over the commands of its operators, and the
     /// codes that its portal receives. Throws if a process listens at the path, even one that is stopped or accepts no
-    /// connections, or if the file is not a socket.
+    /// connections, if it cannot be known because another user made the socket, or if the file is not a socket.
     private static func removeAbandoned(_ path: String) throws(ListenError) {
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else {
@@ -68,6 +73,7 @@ enum UnixSocket {
             guard unsafe unlink(path) == 0 else { throw ListenError(errno: errno, address: path) }
         // The backlog is full, or the socket is one for datagrams.
         case EAGAIN, EPROTOTYPE: throw .served(path, by: nil)
+        case EACCES where status.st_uid != geteuid(): throw .foreignSocket(path, owner: status.st_uid)
         default: throw ListenError(errno: code, address: path)
         }
     }
