@@ -51,6 +51,7 @@ struct SlowPeerTests {
             "GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",
             "GET / HTTP/1.1\r\nHost: a\r\nhost:\r\n\r\n", "GET / HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n",
             "POST /en HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: a b\r\n\r\n", "GET / HTTP/1.0\r\nHost: a/b\r\n\r\n",
             "\u{16}\u{3}\u{1}\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "GET /\r\n\r\n",
             "GET / HTTP/1.1\r\nHost: a\r\nX: " + String(repeating: "x", count: 20_000) + "\r\n\r\n",
             "GET / HTTP/1.1\r\nHost: a\r\n" + String(repeating: "X: y\r\n", count: 200) + "\r\n",
@@ -79,6 +80,10 @@ struct SlowPeerTests {
             #expect(await peer.receive(until: "\r\n\r\n") == "HTTP/1.1 100 Continue\r\n\r\n")
             await peer.send("code")
             #expect(await peer.receive(until: "</html>").hasPrefix("HTTP/1.1 400 Bad Request\r\n"))
+            let long = try await RawClient(port: browser.port)
+            await long.send(String(head.replacing("Length: 4", with: "Length: 2049")))
+            let refusal = await long.receive(until: nil)
+            #expect(refusal.hasPrefix("HTTP/1.1 413 ") && !refusal.contains(" 100 "), "\(refusal)")
             let old = try await RawClient(port: browser.port)
             await old.send(head.replacing("1.1", with: "1.0") + "code")
             #expect(await old.receive(until: nil).hasPrefix("HTTP/1.1 400 Bad Request\r\n"))

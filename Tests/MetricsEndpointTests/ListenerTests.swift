@@ -217,6 +217,7 @@ struct ListenerAttackTests {
             "\u{16}\u{3}\u{1}\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "GET\r\n\r\n", "\r\n\r\n\r\n\u{0}\r\n\r\n",
             "GET /metrics HTTP/1.1\r\n\r\n", "GET /metrics HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",
             "GET /metrics HTTP/1.0\r\nHost: a\r\nhost: b\r\n\r\n",
+            "GET /metrics HTTP/1.1\r\nHost: a/b\r\n\r\n", "GET /metrics HTTP/1.0\r\nHost: a:b\r\n\r\n",
             "GET /metrics HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
         ]
     )

@@ -1,3 +1,4 @@
+internal import HostSystem
 internal import HTTPTypes
 internal import HummingbirdCore
 internal import Logging
@@ -11,21 +12,34 @@ struct PortalHTTPChannel: ServerChildChannel {
     init(responder: @escaping HTTPChannelHandler.Responder, configuration: HTTP1Channel.Configuration) {
         self.http = HTTP1Channel(
             responder: { request, writer, channel in
-                // RFC 9112 §3.2: exactly one Host field. The first one became the request's authority.
-                guard request.head.authority != nil, request.headers.values(of: "host").isEmpty else {
+                if let status = Self.refusal(of: request) {
                     let headers: HTTPFields = [.connection: "close", .contentLength: "0"]
-                    try await writer.writeResponse(HTTPResponse(status: .badRequest, headerFields: headers))
+                    try await writer.writeResponse(HTTPResponse(status: status, headerFields: headers))
                     // A body stays unread, so it needs no time limit.
                     return channel.close(promise: nil)
                 }
-                // RFC 9110 §10.1.1: the client waits for this answer before it sends the body.
-                if request.headers.values(of: "expect").contains(where: { $0.lowercased() == "100-continue" }) {
+                if Self.expectsInterim(request) {
                     try await writer.writeInformationalHead(HTTPResponse(status: .continue))
                 }
                 try await responder(request, writer, channel)
             },
             configuration: configuration
         )
+    }
+
+    /// Returns the status of a request that is not answered with a page, or nil for all others.
+    private static func refusal(of request: Request) -> HTTPResponse.Status? {
+        // RFC 9112 §3.2: exactly one Host field, with a valid value. The first one became the request's authority.
+        guard let host = request.head.authority, HostField.isValid(host),
+            request.headers.values(of: "host").isEmpty
+        else { return .badRequest }
+        let byteCount = request.headers[.contentLength].map { Int($0) ?? .max } ?? 0
+        return Self.expectsInterim(request) && byteCount > FormFields.longestByteCount ? .contentTooLarge : nil
+    }
+
+    /// Returns whether the client waits for an interim response before it sends the body (RFC 9110 §10.1.1).
+    private static func expectsInterim(_ request: Request) -> Bool {
+        request.headers.values(of: "expect").contains { $0.lowercased() == "100-continue" }
     }
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTP1Channel.Value> {

@@ -10,6 +10,9 @@ package enum IPAddressText {
         return Self.bytes(of: text, family: AF_INET6, count: 16).map(Self.unmapped)
     }
 
+    /// Returns whether the text is an IPv6 address without brackets, port and zone.
+    static func isIPv6(_ text: String) -> Bool { Self.bytes(of: text, family: AF_INET6, count: 16) != nil }
+
     /// Returns the bytes of an IPv6 address, or the 4 bytes of an IPv4 address mapped into IPv6, ::ffff:a.b.c.d
     /// (RFC 4291 §2.5.5.2), because that is how sockets for both families report IPv4 peers.
     package static func unmapped(_ bytes: [UInt8]) -> [UInt8] {

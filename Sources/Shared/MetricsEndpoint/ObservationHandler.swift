@@ -1,3 +1,4 @@
+internal import HostSystem
 internal import NIOCore
 internal import NIOHTTP1
 
@@ -33,9 +34,10 @@ final class ObservationHandler: ChannelInboundHandler {
         self.hasAnswered = true
         // The body and any further data stay in the socket's buffer.
         context.channel.setOption(.autoRead, value: false).whenFailure { _ in }
-        let hosts = head.headers["Host"].count
+        let hosts = head.headers["Host"]
         // RFC 9112 §3.2.
-        guard hosts == 1 || (hosts == 0 && head.version == .http1_0) else {
+        guard hosts.count == 1 || (hosts.isEmpty && head.version == .http1_0), hosts.allSatisfy(HostField.isValid)
+        else {
             return self.send(.malformed, isHead: false, context: context)
         }
         let isHead = head.method == .HEAD
