@@ -88,6 +88,22 @@ struct AuditProgramTests {
         #expect(await again.terminate() == 0)
     }
 
+    @Test("a start that cannot listen leaves no entry")
+    func failedStart() async throws {
+        #expect(await (try self.lab.start()).terminate() == 0)
+        let before = try DurableFile.read(self.file, atMost: 1 << 20)
+        // An address for documentation (RFC 5737), which no machine has.
+        let refused = try await ServerProcess.run(
+            "remote-pin-server",
+            ["serve", self.lab.lab.path, "--listen.address", "192.0.2.1:7400"]
+        )
+        #expect(refused.exitCode == 69 && refused.output.contains("`listen.address`"), "\(refused.output)")
+        #expect(try DurableFile.read(self.file, atMost: 1 << 20) == before)
+        #expect(await (try self.lab.start()).terminate() == 0)
+        let entries = try DurableFile.read(self.file, atMost: 1 << 20).dropFirst(before.count)
+        #expect(entries.split(separator: 0x0A).count == 2, "the start and the stop")
+    }
+
     @Test("a log service receives each entry of the audit log, up to the stop; an absent service stops nothing")
     func export() async throws {
         let socket = "\(self.lab.folder)/log"

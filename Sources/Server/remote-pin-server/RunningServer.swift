@@ -114,7 +114,6 @@ enum RunningServer {
                     log: log,
                     metrics: watch.registry
                 )
-                await Self.recordStart(files.settings, in: audit, of: store, log: log)
                 try await Self.serve(
                     files,
                     connections: connections,
@@ -216,6 +215,9 @@ enum RunningServer {
             operations: Self.operations(files, maintenance, output: output, log: log, reload: reload),
             roles: try Self.adminRoles(files.settings)
         )
+        // Connections are accepted, and their calls wait for the services below. A start that cannot listen leaves no
+        // entry, since a service manager repeats it every few seconds.
+        await Self.recordStart(files.settings, in: audit, of: store, log: log)
         // Trap signals before the server reports that it is ready, because a supervisor may send one right afterwards.
         let (hangups, stops) = (
             await UnixSignalsSequence(trapping: .sighup), await UnixSignalsSequence(trapping: .sigterm, .sigint)
