@@ -102,7 +102,8 @@ let shared: [Target] = [
     .target(
         name: "ChildPrograms",
         dependencies: [
-            subprocess
+            "HostSystem",
+            subprocess,
         ],
         path: "Sources/Shared/ChildPrograms"
     ),

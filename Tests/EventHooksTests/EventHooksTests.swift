@@ -135,10 +135,11 @@ struct EventHooksTests {
         }
     }
 
-    @Test("a program that ends leaves no process behind")
-    func leftBehind() async throws {
+    @Test("a program that ends leaves no process behind, not even one in another session", arguments: ["", "setsid "])
+    func leftBehind(prefix: String) async throws {
         let pipe = try PipeListener(in: self.folder)
-        try await self.run([self.shell("read line; tail -f /dev/null & echo $! >\"$0\"", pipe.path)]) { hooks in
+        let script = "read line; \(prefix)tail -f /dev/null & echo $! >\"$0\""
+        try await self.run([self.shell(script, pipe.path)]) { hooks in
             await withTaskGroup { group in
                 group.addTask {
                     while !Task.isCancelled {
@@ -253,11 +254,15 @@ struct EventHooksTests {
         #expect(self.metrics.refusedSeries == 0)
     }
 
-    @Test("a program gets neither the server's environment nor a terminal, and its children are killed with it")
-    func surroundings() async throws {
+    @Test(
+        "a program gets neither the server's environment nor a terminal, and its children are killed with it",
+        arguments: ["", "setsid "]
+    )
+    func surroundings(prefix: String) async throws {
         let pipe = try PipeListener(in: self.folder)
         unsafe setenv("REMOTE_PIN_TEST_SECRET", "do not pass on", 1)
-        let script = "tail -f /dev/null & echo $! >\"$0\"; env >\"$0\"; echo end >\"$0\"; exec tail -f /dev/null"
+        let start = "\(prefix)tail -f /dev/null & echo $! >\"$0\""
+        let script = "\(start); env >\"$0\"; echo end >\"$0\"; exec tail -f /dev/null"
         try await self.run([self.shell(script, pipe.path)]) { _ in
             let child = try #require(Int32(await pipe.next(1)[0]))
             var lines: [String] = []

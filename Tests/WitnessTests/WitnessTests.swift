@@ -258,6 +258,19 @@ struct WitnessTests {
         #expect(last.trimmingCharacters(in: .whitespacesAndNewlines) == "44")
     }
 
+    @Test("a witness that hangs is killed with its children, also with those in another session")
+    func children() async throws {
+        let file = self.folder.file("children")
+        let body = "sleep 600 & echo $! >\(file); setsid sleep 600 & echo $! >>\(file); wait"
+        let witness = try self.witness(body, limit: .seconds(2))
+        await #expect(throws: WitnessSilence.self) {
+            try await witness.note(WitnessNumbers(generation: 2, step: 2))
+        }
+        let children = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n").compactMap { Int32($0) }
+        #expect(children.count == 2)
+        for child in children { #expect(await eventually { !isRunning(child) }) }
+    }
+
     @Test(
         "a witness that fails, hangs, forgets or answers something else is silent",
         arguments: [

@@ -32,19 +32,20 @@ package struct ProgramReceiver: EventReceiver {
         // A write to a program that has exited must fail instead of killing this process.
         StandardStreams.ignoreBrokenPipes()
         let status: TerminationStatus
+        let mark = StartMark()
         self.group.starts()
         defer { self.group.hasEnded() }
         do {
             let run = try await Subprocess.run(
                 .path(FilePath(self.path)),
                 arguments: Arguments(self.arguments),
-                environment: .minimal,
+                environment: mark.environment,
                 platformOptions: .ownSession,
                 input: .inputWriter,
                 output: .discarded,
                 error: .sequence
             ) { execution in
-                self.group.runs(execution.processIdentifier.value)
+                self.group.runs(execution.processIdentifier.value, mark)
                 async let read: Void = messages.read(execution.standardError)
                 do {
                     try await feed { line in
@@ -56,7 +57,7 @@ package struct ProgramReceiver: EventReceiver {
                     try await execution.standardInputWriter.finish()
                 } catch {
                     // If the program closed its input but kept running, this call would block.
-                    try? execution.send(signal: .kill, toProcessGroup: true)
+                    mark.end(execution.processIdentifier.value)
                 }
                 await read
             }
@@ -76,13 +77,13 @@ package struct ProgramReceiver: EventReceiver {
     private struct HasEnded: Error {}
 }
 
-/// The process group of the running program, which is also its session.
+/// The running program, with all processes that it started.
 private final class StartedGroup: Sendable {
     private enum State {
         case none
         /// The program may already be running, but its process id is not known yet.
         case starting
-        case running(leader: Int32)
+        case running(leader: Int32, StartMark)
     }
 
     private let state = Mutex(State.none)
@@ -92,8 +93,8 @@ private final class StartedGroup: Sendable {
 
     func starts() { self.state.withLock { $0 = .starting } }
 
-    func runs(_ leader: Int32) {
-        self.state.withLock { $0 = .running(leader: leader) }
+    func runs(_ leader: Int32, _ mark: StartMark) {
+        self.state.withLock { $0 = .running(leader: leader, mark) }
         self.isKnown.signal()
     }
 
@@ -101,18 +102,18 @@ private final class StartedGroup: Sendable {
     /// process id, which the system may reuse.
     func hasEnded() {
         self.state.withLock { state in
-            if case .running(let leader) = state { ProcessEnd.ofGroup(leader) }
+            if case .running(let leader, let mark) = state { mark.end(leader) }
             state = .none
         }
         self.isKnown.signal()
     }
 
-    /// Kills the group, after waiting briefly if a start is in progress.
+    /// Kills them, after waiting briefly if a start is in progress.
     func end() {
         let deadline = DispatchTime.now() + Self.patience
         while self.state.withLock({ if case .starting = $0 { true } else { false } }) {
             guard self.isKnown.wait(timeout: deadline) == .success else { break }
         }
-        self.state.withLock { if case .running(let leader) = $0 { ProcessEnd.ofGroup(leader) } }
+        self.state.withLock { if case .running(let leader, let mark) = $0 { mark.end(leader) } }
     }
 }

@@ -83,17 +83,18 @@ package struct Witness: Sendable {
         _ messages: ProgramMessages
     ) async throws -> [UInt8] {
         let leader = Atomic<Int32>(0)
+        let mark = StartMark()
         // A program that ended may have left processes behind, which would pile up with each request.
         defer {
             let leader = leader.load(ordering: .relaxed)
-            if leader > 0 { ProcessEnd.ofGroup(leader) }
+            if leader > 0 { mark.end(leader) }
         }
         // Writing to a program that has exited must fail instead of killing this process.
         StandardStreams.ignoreBrokenPipes()
         let run = try await Subprocess.run(
             .path(FilePath(path)),
             arguments: Arguments(arguments),
-            environment: .minimal,
+            environment: mark.environment,
             platformOptions: .ownSession,
             input: .inputWriter,
             output: .bytes(limit: Self.longestReply),

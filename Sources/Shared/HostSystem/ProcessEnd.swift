@@ -71,6 +71,32 @@ package enum ProcessEnd {
         kill(-leader, SIGKILL)
     }
 
+    /// Kills every process of this user that was started with a variable in its environment, `NAME=VALUE`.
+    ///
+    /// A process may start another one while it is being looked for, so this repeats until none is found, but at most
+    /// ten times.
+    package static func ofAll(with variable: String) {
+        let wanted = Array(variable.utf8)
+        for _ in 0..<10 {
+            var isFound = false
+            for process in self.processes() {
+                // Fails for processes of other users.
+                guard let environment = try? DurableFile.read("/proc/\(process)/environ", atMost: 1 << 20),
+                    environment.split(separator: 0).contains(where: { $0.elementsEqual(wanted) })
+                else { continue }
+                isFound = true
+                kill(process, SIGKILL)
+            }
+            if !isFound { return }
+        }
+    }
+
+    /// Returns the ids of all processes except this one.
+    private static func processes() -> [Int32] {
+        let names = (try? DurableFile.names(in: "/proc")) ?? []
+        return names.compactMap { Int32($0) }.filter { $0 != getpid() }
+    }
+
     /// Makes this process send itself a SIGTERM when its standard input ends, which happens when the process writing to
     /// it exits.
     ///
