@@ -107,4 +107,80 @@ struct QueuedOutputTests {
         output.flush(within: .seconds(60))
         #expect(try String(contentsOfFile: file, encoding: .utf8) == "dropped 2\nthree\n")
     }
+
+    @Test("a line that a full disk cut is completed before the next one, and only whole lines are counted as dropped")
+    func cutLine() async throws {
+        await #expect(processExitsWith: .success) { [path = self.folder.file("log") as String] in
+            let output = QueuedOutput(takingOwnershipOf: try OutputFile.openForAppending(path, mode: 0o600))
+            output.reportDropped { "dropped \($0)\n" }
+            FileSizeLimit.run(15) {
+                for line in ["one 7890\n", "two 7890\n", "three\n"] {
+                    output.write(line)
+                    output.flush(within: .seconds(60))
+                }
+            }
+            #expect(try String(contentsOfFile: path, encoding: .utf8) == "one 7890\ntwo 78")
+            #expect(output.droppedCount == 1, "three")
+            output.write("four\n")
+            output.flush(within: .seconds(60))
+            #expect(try String(contentsOfFile: path, encoding: .utf8) == "one 7890\ntwo 7890\ndropped 1\nfour\n")
+        }
+    }
+
+    @Test("of lines that are written together, those before the cut are not counted as dropped")
+    func cutBatch() async throws {
+        await #expect(processExitsWith: .success) { [path = self.folder.file("log") as String] in
+            let output = OpenOutput(takingOwnershipOf: try OutputFile.openForAppending(path, mode: 0o600))
+            func written() throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
+            let lines = ["one\n", "two\n", "three\n"]
+            FileSizeLimit.run(8) { #expect(output.write(lines)?.lostCount == 1, "cut between two lines") }
+            #expect(output.write(["four\n"]) == nil)
+            #expect(try written() == "one\ntwo\nfour\n")
+            FileSizeLimit.run(15) { #expect(output.write(lines)?.lostCount == 2) }
+            FileSizeLimit.run(16) { #expect(output.write(lines)?.lostCount == 3, "the rest has no room") }
+            #expect(output.write(["five\n"]) == nil)
+            #expect(try written() == "one\ntwo\nfour\none\nfive\n")
+        }
+    }
+
+    @Test("a log whose last line was cut, for example by a power failure, continues with a new line")
+    func cutEarlier() async throws {
+        let path = self.folder.file("log")
+        for (before, after) in [("one\ntw", "one\ntw\nthree\n"), ("one\n", "one\nthree\n"), ("", "three\n")] {
+            try before.write(toFile: path, atomically: true, encoding: .utf8)
+            let output = QueuedOutput(takingOwnershipOf: try OutputFile.openForAppending(path, mode: 0o600))
+            output.write("three\n")
+            output.flush(within: .seconds(60))
+            #expect(try String(contentsOfFile: path, encoding: .utf8) == after)
+        }
+    }
+
+    @Test("a line of a program's output that a full disk cut is completed before the next one")
+    func cutOutput() async throws {
+        await #expect(processExitsWith: .success) { [path = self.folder.file("output") as String] in
+            dup2(try OutputFile.openForAppending(path, mode: 0o600), STDOUT_FILENO)
+            FileSizeLimit.run(8) {
+                #expect(!StandardStreams.writeOutput("{\"line\":1}\n"))
+                #expect(!StandardStreams.writeOutput("{\"line\":2}\n"))
+            }
+            #expect(StandardStreams.writeOutput("{\"line\":3}\n"))
+            #expect(try String(contentsOfFile: path, encoding: .utf8) == "{\"line\":1}\n{\"line\":3}\n")
+        }
+    }
+}
+
+/// The limit on the size of files that this process writes (setrlimit(2), RLIMIT_FSIZE).
+private enum FileSizeLimit {
+    /// Calls `body` with this limit in bytes.
+    static func run(_ count: UInt, _ body: () -> Void) {
+        signal(SIGXFSZ, SIG_IGN)
+        let resource = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
+        var limit = rlimit()
+        unsafe getrlimit(resource, &limit)
+        var lower = limit
+        lower.rlim_cur = count
+        unsafe setrlimit(resource, &lower)
+        body()
+        unsafe setrlimit(resource, &limit)
+    }
 }

@@ -46,7 +46,7 @@ package final class QueuedOutput: Sendable {
     ///
     /// - Parameter onError: Called with the errno(3) of each failed write.
     package init(takingOwnershipOf descriptor: Int32, onError: @escaping @Sendable (Int32) -> Void = { _ in }) {
-        let file = OpenOutput(takingOwnershipOf: descriptor)
+        let file = OpenOutput(takingOwnershipOf: descriptor, endsLine: true)
         self.state = Mutex(State(file: file))
         self.onError = onError
         self.startThread(for: file)
@@ -84,7 +84,7 @@ package final class QueuedOutput: Sendable {
     /// A thread that is blocked by the old file ends when its write does. Nothing changes if the path still leads to
     /// the same file, so that a pipe that nothing reads does not block a further thread with each reload.
     package func replace(takingOwnershipOf descriptor: Int32) {
-        let file = OpenOutput(takingOwnershipOf: descriptor)
+        let file = OpenOutput(takingOwnershipOf: descriptor, endsLine: true)
         guard !self.state.withLock({ $0.file.isSameFile(as: file) }) else { return }
         // The earlier lines belong in the old file.
         self.flush(within: StandardStreams.patience)
@@ -159,55 +159,24 @@ package final class QueuedOutput: Sendable {
     }
 
     private func write(_ lines: Lines, to file: OpenOutput) {
-        let isReported = lines.dropped == 0 || self.isWritten([lines.report(lines.dropped)], to: file)
-        let isWritten = self.isWritten(lines.texts, to: file)
+        let isReported = lines.dropped == 0 || self.lostCount(of: [lines.report(lines.dropped)], to: file) == 0
+        let lost = self.lostCount(of: lines.texts, to: file)
         let ready = self.state.withLock { state in
             if !isReported { state.queue.putBack(unreported: lines.dropped) }
-            if !isWritten { state.queue.drop(lines.texts.count) }
+            state.queue.drop(lost)
             return state.takeWaiters(upTo: lines.last)
         }
         for waiter in ready { waiter.isWritten.signal() }
     }
 
-    private func isWritten(_ texts: [String], to file: OpenOutput) -> Bool {
-        guard let code = file.write(texts) else { return true }
-        self.onError(code)
-        return false
+    /// Writes texts and returns how many of them are lost.
+    private func lostCount(of texts: [String], to file: OpenOutput) -> Int {
+        guard let failure = file.write(texts) else { return 0 }
+        self.onError(failure.code)
+        return failure.lostCount
     }
 
     private struct Reference {
         weak var output: QueuedOutput?
-    }
-}
-
-/// An open file, pipe or terminal, and the signal for the thread that writes to it.
-private final class OpenOutput: Sendable {
-    let isFilled = DispatchSemaphore(value: 0)
-    private let descriptor: Int32
-
-    init(takingOwnershipOf descriptor: Int32) {
-        self.descriptor = descriptor
-    }
-
-    deinit {
-        if self.descriptor > STDERR_FILENO { close(self.descriptor) }
-    }
-
-    /// Returns whether both lead to one file.
-    func isSameFile(as other: OpenOutput) -> Bool {
-        var (own, others) = (stat(), stat())
-        guard unsafe fstat(self.descriptor, &own) == 0, unsafe fstat(other.descriptor, &others) == 0 else {
-            return false
-        }
-        return own.st_dev == others.st_dev && own.st_ino == others.st_ino
-    }
-
-    /// Writes lines in one piece, and waits for the reader or the disk for as long as it takes.
-    ///
-    /// Returns the errno(3) if it fails.
-    func write(_ texts: [String]) -> Int32? {
-        var bytes: [UInt8] = []
-        for text in texts { bytes += text.utf8 }
-        return SystemCall.write(bytes, to: self.descriptor)
     }
 }

@@ -6,6 +6,8 @@ package enum StandardStreams {
     // Whether a stream is written through its queue.
     private static let isOutputQueued = Atomic(false)
     private static let isErrorQueued = Atomic(false)
+    private static let output = OpenOutput(takingOwnershipOf: STDOUT_FILENO)
+    private static let error = OpenOutput(takingOwnershipOf: STDERR_FILENO)
     private static let queuedOutput = QueuedOutput(takingOwnershipOf: STDOUT_FILENO) { StandardStreams.noteLoss($0) }
     /// Standard error, written by a separate thread.
     package static let queuedError = QueuedOutput(takingOwnershipOf: STDERR_FILENO)
@@ -22,7 +24,11 @@ package enum StandardStreams {
     /// Returns false if the reader has closed it, which does not count as lost output.
     @discardableResult
     package static func writeOutput(_ text: String) -> Bool {
-        guard self.isOutputQueued.load(ordering: .relaxed) else { return self.write(text, to: STDOUT_FILENO) }
+        guard self.isOutputQueued.load(ordering: .relaxed) else {
+            guard let failure = self.output.write([text]) else { return true }
+            self.noteLoss(failure.code)
+            return false
+        }
         self.queuedOutput.write(text)
         return true
     }
@@ -32,7 +38,7 @@ package enum StandardStreams {
     /// Only use this for logs and text for the user, not for output that programs read.
     @discardableResult
     package static func writeError(_ text: String) -> Bool {
-        guard self.isErrorQueued.load(ordering: .relaxed) else { return self.write(text, to: STDERR_FILENO) }
+        guard self.isErrorQueued.load(ordering: .relaxed) else { return self.error.write([text]) == nil }
         self.queuedError.write(text)
         return true
     }
@@ -88,11 +94,5 @@ package enum StandardStreams {
 
     private static func noteLoss(_ reason: Int32) {
         if reason != EPIPE { self.loss.store(reason, ordering: .relaxed) }
-    }
-
-    private static func write(_ text: String, to descriptor: Int32) -> Bool {
-        guard let code = SystemCall.write(Array(text.utf8), to: descriptor) else { return true }
-        if descriptor == STDOUT_FILENO { self.noteLoss(code) }
-        return false
     }
 }

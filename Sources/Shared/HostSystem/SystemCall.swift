@@ -31,8 +31,8 @@ enum SystemCall {
 
     /// Writes all bytes to a stream, however long that takes.
     ///
-    /// Returns the error number if it fails.
-    static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
+    /// Returns the error number and the number of written bytes if it fails.
+    static func write(_ bytes: [UInt8], to descriptor: Int32) -> (code: Int32, written: Int)? {
         var written = 0
         while written < bytes.count {
             let count = unsafe bytes.withUnsafeBytes { buffer in
@@ -41,13 +41,13 @@ enum SystemCall {
             }
             switch (count, errno) {
             case (1..., _): written += count
-            case (0, _): return EIO
+            case (0, _): return (EIO, written)
             case (_, EINTR): continue
             case (_, EAGAIN):
                 // Another process has made the shared pipe or terminal nonblocking.
                 var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 unsafe _ = poll(&wait, 1, -1)
-            case (_, let code): return code
+            case (_, let code): return (code, written)
             }
         }
         return nil
