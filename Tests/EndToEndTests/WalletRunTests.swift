@@ -80,6 +80,26 @@ struct WalletRunTests {
         #expect(try await self.run(good, "--watch", "--json").exitCode == 64)
     }
 
+    @Test("an interrupt ends a run although nothing reads its output")
+    func unreadOutput() async throws {
+        let pipe = FullPipe(in: self.folder)
+        let files = try ["one", "two"].map { try self.scenario($0, "[launch]") }
+        let logs = self.folder.file("logs")
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/bash")
+        process.arguments =
+            ["-c", "exec \"$0\" run --jobs 2 \"${@:2}\" 1<>\"$1\"", Programs.path("wallet"), pipe.path]
+            + ["--server-logs", logs] + files
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        defer { kill(process.processIdentifier, SIGKILL) }
+        // Both scenarios are over, and their results are next.
+        try #require(await eventually { (try? DurableFile.names(in: logs).count) == files.count })
+        kill(process.processIdentifier, SIGINT)
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 130)
+    }
+
     @Test("a watched file is played again after each save, and an invalid one is reported")
     func watch() async throws {
         let good = try self.scenario("good", "[launch]")

@@ -169,6 +169,58 @@ struct QueuedOutputTests {
     }
 }
 
+/// Output that is written without a queue, to a pipe that nothing reads.
+@Suite("Output that nothing reads")
+struct UnreadOutputTests {
+    private let folder = TemporaryFolder()
+
+    @Test("a program ends although nothing reads its output, with the status of lost output and a message")
+    func limit() async throws {
+        let (pipe, errors) = (FullPipe(in: self.folder), self.folder.file("errors"))
+        await #expect(processExitsWith: .exitCode(7)) { [path = pipe.path as String, errors = errors as String] in
+            dup2(try OutputFile.openForAppending(path, mode: 0o600), STDOUT_FILENO)
+            dup2(try OutputFile.openForAppending(errors, mode: 0o600), STDERR_FILENO)
+            StandardStreams.prepare(statusOfLostOutput: 7, readerLimit: .milliseconds(10))
+            #expect(!StandardStreams.writeOutput("one\n"))
+            #expect(!StandardStreams.writeOutput("two\n"))
+            exit(0)
+        }
+        let text = try String(contentsOfFile: errors, encoding: .utf8)
+        #expect(text == "standard output is incomplete: nothing read it for 0.01 seconds\n")
+        #expect(pipe.read().isEmpty)
+    }
+
+    @Test("a signal ends the wait, and the program with the status of an interruption")
+    func interrupted() async throws {
+        let pipe = FullPipe(in: self.folder)
+        await #expect(processExitsWith: .exitCode(128 + SIGINT)) { [path = pipe.path as String] in
+            dup2(try OutputFile.openForAppending(path, mode: 0o600), STDOUT_FILENO)
+            StandardStreams.prepare(statusOfLostOutput: 7, readerLimit: .seconds(3600))
+            ProcessEnd.limitStop(to: .seconds(3600)) { _ in }
+            kill(getpid(), SIGINT)
+            #expect(!StandardStreams.writeOutput("one\n"))
+            exit(0)
+        }
+    }
+
+    @Test("output longer than a pipe is written in full to a slow reader")
+    func slowReader() async throws {
+        let pipe = FullPipe(in: self.folder)
+        let text = String(repeating: "-", count: 200_000) + "end\n"
+        let limit = ReaderLimit(time: .seconds(3600), end: -1)
+        let output = OpenOutput(
+            takingOwnershipOf: try OutputFile.openForAppending(pipe.path, mode: 0o600),
+            limit: limit
+        )
+        async let read = pipe.read(until: "end\n")
+        let isWritten = await withCheckedContinuation { continuation in
+            DispatchQueue(label: "writer").async { continuation.resume(returning: output.write([text]) == nil) }
+        }
+        #expect(isWritten)
+        #expect(await read == text)
+    }
+}
+
 /// The limit on the size of files that this process writes (setrlimit(2), RLIMIT_FSIZE).
 private enum FileSizeLimit {
     /// Calls `body` with this limit in bytes.

@@ -11,20 +11,31 @@ final class OpenOutput: Sendable {
     struct Failure {
         /// The errno(3).
         let code: Int32
-        /// The number of texts of which nothing was written. They are not kept.
+        /// The number of texts of which nothing was written, and which are not kept.
         let lostCount: Int
     }
 
     /// The signal for the thread that writes to this file (``QueuedOutput``).
     let isFilled = DispatchSemaphore(value: 0)
     private let descriptor: Int32
-    /// The rest of the last text, if that was cut.
-    private let rest: Mutex<[UInt8]>
+    private let limit: ReaderLimit?
 
-    /// - Parameter endsLine: Whether to begin a new line if a file for appending ends within one.
-    init(takingOwnershipOf descriptor: Int32, endsLine: Bool = false) {
+    private struct State {
+        /// The rest of the last text, if that was cut.
+        var rest: [UInt8] = []
+        /// Whether the reader has taken nothing within the limit, so that further texts are lost at once.
+        var isOverdue = false
+    }
+
+    private let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - endsLine: Whether to begin a new line if a file for appending ends within one.
+    ///   - limit: The limit on waiting for a reader, or nil for none.
+    init(takingOwnershipOf descriptor: Int32, endsLine: Bool = false, limit: ReaderLimit? = nil) {
         self.descriptor = descriptor
-        self.rest = Mutex(endsLine && Self.isWithinLine(descriptor) ? [0x0A] : [])
+        self.limit = limit
+        if endsLine, Self.isWithinLine(descriptor) { self.state.withLock { $0.rest = [0x0A] } }
     }
 
     deinit {
@@ -40,25 +51,28 @@ final class OpenOutput: Sendable {
         return own.st_dev == others.st_dev && own.st_ino == others.st_ino
     }
 
-    /// Writes texts in one piece, and waits for the reader or the disk for as long as it takes.
+    /// Writes texts in order, and waits for the disk for as long as it takes, and for a reader up to the limit.
     ///
     /// Returns nil if all were written.
     func write(_ texts: [String]) -> Failure? {
-        self.rest.withLock { rest in
-            var bytes = rest
+        self.state.withLock { state in
+            var bytes = state.rest
             // The places at which the rest and each text end.
             var ends = [bytes.count]
             for text in texts {
                 bytes += text.utf8
                 ends.append(bytes.count)
             }
-            guard let (code, written) = SystemCall.write(bytes, to: self.descriptor) else {
-                rest = []
+            var limit = self.limit
+            if state.isOverdue { limit?.time = .zero }
+            guard let (code, written) = SystemCall.write(bytes, to: self.descriptor, limit) else {
+                state = State()
                 return nil
             }
+            state.isOverdue = code == ETIMEDOUT
             let index = ends.firstIndex { $0 > written } ?? texts.count
             let isCut = index == 0 || written > ends[index - 1]
-            rest = isCut ? Array(bytes[written..<ends[index]]) : []
+            state.rest = isCut ? Array(bytes[written..<ends[index]]) : []
             return Failure(code: code, lostCount: texts.count - index + (isCut ? 0 : 1))
         }
     }

@@ -14,12 +14,13 @@ package enum ProcessEnd {
         _exit(status)
     }
 
-    /// The exit status after a second signal, as a shell reports it for a process that SIGTERM ended.
-    private static let statusAtOnce: Int32 = 128 + SIGTERM
     /// EX_SOFTWARE in sysexits.h: a part did not stop in time.
     private static let statusOverdue: Int32 = 70
 
     /// Ends the process if it still runs `limit` after the first SIGTERM or SIGINT, or at the second one.
+    ///
+    /// The first one also ends all waits for readers of the standard streams. The status after the second one is the
+    /// one that a shell reports for a process that the signal ended.
     ///
     /// Invariant: no other part of the process can prevent this. Separate threads wait for the signals and for the
     /// time, since all threads that run tasks may be blocked, and the end at the limit writes no log.
@@ -37,8 +38,9 @@ package enum ProcessEnd {
             guard !hasBegun.exchange(true, ordering: .relaxed) else {
                 announce(signal)
                 cleanUp()
-                self.atOnce(status: self.statusAtOnce)
+                self.atOnce(status: 128 + signal)
             }
+            StandardStreams.stopWaiting()
             let time = DispatchTime.now() + .milliseconds(Int(limit / .milliseconds(1)))
             DispatchQueue(label: "limit of the stop").asyncAfter(deadline: time) {
                 cleanUp()

@@ -29,15 +29,27 @@ enum SystemCall {
         }
     }
 
-    /// Writes all bytes to a stream, however long that takes.
+    /// Writes all bytes to a stream.
     ///
     /// Returns the error number and the number of written bytes if it fails.
-    static func write(_ bytes: [UInt8], to descriptor: Int32) -> (code: Int32, written: Int)? {
+    ///
+    /// - Parameter limit: The limit on waiting for a reader, or nil to wait for as long as it takes.
+    static func write(
+        _ bytes: [UInt8],
+        to descriptor: Int32,
+        _ limit: ReaderLimit? = nil
+    ) -> (code: Int32, written: Int)? {
         var written = 0
         while written < bytes.count {
+            var end = bytes.count
+            if let limit {
+                if let code = limit.failureToWait(for: descriptor) { return (code, written) }
+                // More than this may block although poll(2) has found room (pipe(7)).
+                end = min(end, written + Int(PIPE_BUF))
+            }
             let count = unsafe bytes.withUnsafeBytes { buffer in
-                let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[written...])
-                return unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
+                let part = unsafe UnsafeRawBufferPointer(rebasing: buffer[written..<end])
+                return unsafe Glibc.write(descriptor, part.baseAddress, part.count)
             }
             switch (count, errno) {
             case (1..., _): written += count
@@ -46,7 +58,7 @@ enum SystemCall {
             case (_, EAGAIN):
                 // Another process has made the shared pipe or terminal nonblocking.
                 var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                unsafe _ = poll(&wait, 1, -1)
+                if limit == nil { unsafe _ = poll(&wait, 1, -1) }
             case (_, let code): return (code, written)
             }
         }
@@ -64,6 +76,32 @@ enum SystemCall {
         case ENOSPC, EDQUOT, EFBIG: .diskFull(path, errno: code)
         case EEXIST: .exists(path)
         default: .other(path, errno: code)
+        }
+    }
+}
+
+/// A limit on waiting for the reader of a pipe or terminal.
+struct ReaderLimit {
+    /// The time in which the reader must take something, or nil for none.
+    var time: Duration?
+    /// A descriptor that becomes readable, or a pipe that is closed, when nothing should wait any longer.
+    let end: Int32
+
+    /// Waits until the stream takes bytes or reports an error.
+    ///
+    /// Returns nil in both cases, ETIMEDOUT after the time, and ECANCELED if nothing should wait any longer.
+    func failureToWait(for descriptor: Int32) -> Int32? {
+        var waits = [
+            pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0),
+            pollfd(fd: self.end, events: Int16(POLLIN), revents: 0),
+        ]
+        let deadline = self.time.map { ContinuousClock.now + $0 }
+        while true {
+            let rest = deadline.map { Int32(clamping: Int((max(.zero, $0 - .now) / .milliseconds(1)).rounded(.up))) }
+            let count = unsafe poll(&waits, nfds_t(waits.count), rest ?? -1)
+            if count < 0, errno == EINTR { continue }
+            if count < 0 || waits[0].revents != 0 { return nil }
+            return count == 0 ? ETIMEDOUT : ECANCELED
         }
     }
 }

@@ -46,7 +46,7 @@ struct WalletProgram: AsyncParsableCommand {
               12  blocked permanently  17  update needed
               13  revoked              18  cancelled or not accepted
               64  usage
-              70  internal error, or the output cannot be written
+              70  internal error, or the output cannot be written or is not read for a minute
               75  the home is in use by another process
               See `wallet help run` for those of `run`.
             """,

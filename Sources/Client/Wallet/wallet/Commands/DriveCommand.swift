@@ -11,7 +11,8 @@ struct DriveCommand: PhoneCommand {
         discussion: """
             Each input line is a command. The output reports the events of the app as with --json, one per line; a \
             line of type "done" or "refused" then answers the command. Timers run between commands: the end of a block \
-            or an inactivity lock is reported when it occurs. The end of the input means `quit`.
+            or an inactivity lock is reported when it occurs. The end of the input means `quit`. The program also ends \
+            if it cannot write an answer, for example because nothing has read its output for a minute.
 
               {"do":"launch"}                            with "url" and "source": start with a link
               {"do":"tap","action":"next"}               an action of the current screen

@@ -32,7 +32,7 @@ struct RunScenariosCommand: AsyncParsableCommand {
                 1  an expectation was not met
                64  invalid file or option
                69  the server cannot be reached or started
-               70  the output cannot be written
+               70  the output cannot be written, or nothing has read it for a minute
               130  interrupted
             """
     )
@@ -117,16 +117,26 @@ struct RunScenariosCommand: AsyncParsableCommand {
             StandardStreams.writeOutput(ScenarioList.text(scenarios))
             return 0
         }
-        guard self.check else { return try await self.step ? self.walk(scenarios) : self.play(scenarios) }
-        StandardStreams.writeOutput("\(scenarios.count) scenarios are well formed\n")
-        return 0
+        if self.check {
+            StandardStreams.writeOutput("\(scenarios.count) scenarios are well formed\n")
+            return 0
+        }
+        if self.step { return try await self.walk(scenarios) }
+        Self.limitStop()
+        return try await self.play(scenarios)
     }
+
+    /// Ends the process some time after a signal, or at the second one, if a run does not stop.
+    ///
+    /// All threads that run tasks may wait for the reader of the output, and no task then sees the signal.
+    private static func limitStop() { ProcessEnd.limitStop(to: .seconds(30)) { _ in } }
 
     /// Runs all scenarios, then those in every file that is saved, until interrupted by the user.
     private func playSavedFiles() async throws -> Int32 {
         // Report missing files right away. Later on, a file can briefly be missing while an editor replaces it.
         _ = try ScenarioFiles.files(self.paths).map(DurableFile.changeTime(of:))
         var watch = ScenarioWatch(self.paths)
+        Self.limitStop()
         while true {
             let seen = watch
             let next = await Self.unlessInterrupted {

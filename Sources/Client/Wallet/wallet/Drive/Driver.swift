@@ -10,7 +10,7 @@ struct Driver {
     let phone: Phone
     let printer: Printer
 
-    /// Responds to every line until the end of the input or `quit`.
+    /// Responds to every line until the end of the input or `quit`, or until an answer cannot be written.
     func run(_ lines: AsyncStream<DriveInput.Line>) async {
         // Handle the app's timers between commands.
         let timers = Task { [phone] in
@@ -18,6 +18,7 @@ struct Driver {
         }
         defer { timers.cancel() }
         self.printer.write(.event("ready", ["platform": .text(self.phone.device.platform.rawValue)]))
+        if self.printer.isLost { return }
         for await line in lines {
             switch line {
             case .failure(let refusal):
@@ -32,6 +33,7 @@ struct Driver {
                 }
                 if command.name == .quit { return }
             }
+            if self.printer.isLost { return }
         }
     }
 

@@ -8,6 +8,7 @@ internal import WalletFlows
 final class Printer: Sendable {
     private struct State {
         var isFirst = true
+        var isLost = false
         var last: Screen?
     }
 
@@ -82,12 +83,15 @@ final class Printer: Sendable {
         }
     }
 
+    /// Whether a line of JSON output was not written, for example because nothing reads it.
+    var isLost: Bool { self.state.withLock(\.isLost) }
+
     /// Writes a line of JSON output.
     ///
     /// The lock ensures that the line with the version comes first.
     func write(_ line: OutputLine) {
         self.state.withLock { state in
-            StandardStreams.writeOutput(line.json(isFirst: state.isFirst) + "\n")
+            if !StandardStreams.writeOutput(line.json(isFirst: state.isFirst) + "\n") { state.isLost = true }
             state.isFirst = false
         }
     }
