@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import HostSystem
 import LabFiles
 import TestSupport
@@ -243,6 +244,34 @@ struct ServerProgramTests {
         }
         let chain = try await server("check-config", lab.path, "--tls.certificate", "/nowhere/tls.pem")
         #expect(chain.output.contains("`tls.certificate`: /nowhere/tls.pem: no such file"), "\(chain.output)")
+    }
+
+    @Test("a pipe, folder or device in the place of a file is named by each command, and none waits for it")
+    func oddFiles() async throws {
+        let lab = try await lab("\(self.path)/lab")
+        let (pipe, folder) = ("\(self.path)/pipe", "\(self.path)/folder")
+        try #require(unsafe mkfifo(pipe, 0o600) == 0)
+        try DurableFile.makeFolder(folder)
+        let files = [(pipe, "a named pipe"), (folder, "a folder"), ("/dev/zero", "a device")]
+        let settings = ["tls.key", "tls.certificate", "android.status-list", "android.roots", "ios.roots"]
+        for (index, setting) in settings.enumerated() {
+            let (file, kind) = files[index % files.count]
+            for command in ["check-config", "serve", "doctor"] {
+                let run = try await server(command, lab.path, "--\(setting)", file)
+                #expect(run.exitCode == (command == "doctor" ? 2 : 78), "\(command): \(run.output)")
+                #expect(run.output.contains("\(file): \(kind); a regular file is expected"), "\(run.output)")
+            }
+        }
+        for file in ["\(lab.vaultKeyFile).count", "\(lab.vaultKeyFile).count.lock", lab.clockFile] {
+            if DurableFile.isNamed(file) { try FileManager.default.removeItem(atPath: file) }
+            try #require(unsafe mkfifo(file, 0o600) == 0)
+            for command in ["check-config", "serve", "doctor"] {
+                let run = try await server(command, lab.path)
+                #expect(run.exitCode == (command == "doctor" ? 2 : 78), "\(command): \(run.output)")
+                #expect(run.output.contains("\(file): a named pipe; a regular file is expected"), "\(run.output)")
+            }
+            try FileManager.default.removeItem(atPath: file)
+        }
     }
 
     @Test("a key file that others can read is rejected")

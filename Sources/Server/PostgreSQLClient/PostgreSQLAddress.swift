@@ -171,6 +171,12 @@ package struct PostgreSQLAddress: Hashable, Sendable {
         return address
     }
 
+    /// The files that libpq reads for each connection, apart from that of the password.
+    package var files: [String] {
+        ["sslrootcert", "sslcert", "sslkey", "sslcrl"].compactMap { self.parameters[$0] }
+            .filter { !$0.isEmpty && $0 != "system" }
+    }
+
     /// The address as libpq reads it.
     var text: String { Self.text(of: self.parameters) }
 

@@ -26,8 +26,6 @@ package enum KeyFileError: Error, Hashable, Sendable, CustomStringConvertible {
     ///
     /// The key is not the cause: correct that file.
     case count(String)
-    /// Another process has locked the file, or the lock cannot be created.
-    case locked(String)
 
     package var description: String {
         switch self {
@@ -40,7 +38,6 @@ package enum KeyFileError: Error, Hashable, Sendable, CustomStringConvertible {
         case .otherKeys(let path):
             "vault key file: \(path) belongs to another vault or predates a rotation; put the newest key file back"
         case .count(let reason): "the count of the values that the vault's key has sealed cannot be used: \(reason)"
-        case .locked(let path): "vault key file: \(path) cannot be locked; is another process rotating its keys?"
         }
     }
 }

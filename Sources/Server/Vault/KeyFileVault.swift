@@ -51,8 +51,7 @@ package final class KeyFileVault: Vault {
         _ path: String,
         _ make: (KeyRing) throws(KeyFileError) -> KeyRing?
     ) throws(KeyFileError) -> KeyRing {
-        let lock: FileLock
-        do throws(LockError) { lock = try FileLock(waitingFor: path + ".lock") } catch { throw .locked(path) }
+        let lock = try mapError(FileLock(waitingFor: path + ".lock"), to: KeyFileError.file)
         defer { withExtendedLifetime(lock) {} }
         guard let ring = try make(try KeyFile.read(path)) else { throw .damaged(path, line: 1) }
         try self.lend(ring) { text throws(FileError) in

@@ -93,12 +93,18 @@ final class SealCount: Sendable {
     func check() throws(KeyFileError) {
         do {
             let folder = DurableFile.folder(of: self.path)
-            for file in [folder, self.path + ".lock", self.path] where DurableFile.isNamed(file) {
+            let lock = self.path + ".lock"
+            // The lock is opened as a vault does, which rejects links and other odd files.
+            _ = try AppendFile.ifPresent(reading: lock)
+            _ = try self.read()
+            for file in [folder, lock, self.path] where DurableFile.isNamed(file) {
                 try DurableFile.requireWritable(file)
             }
-            _ = try self.read()
-        } catch let error as FileError {
+        } catch FileError.notAllowed(let path, let code) {
+            let error = FileError.notAllowed(path, errno: code)
             throw .count("\(error); it must belong to the owner of the key file (chown)")
+        } catch let error as FileError {
+            throw .count("\(error)")
         } catch {
             throw .count("\(self.path): invalid form; restore the file from a backup")
         }
@@ -116,7 +122,7 @@ final class SealCount: Sendable {
     ///
     /// A missing file counts as zero, but a damaged one stops all sealing.
     private func read() throws -> [UInt32: UInt64] {
-        guard DurableFile.exists(self.path) else { return [:] }
+        guard DurableFile.isNamed(self.path) else { return [:] }
         let text = try DurableFile.readText(self.path, atMost: KeyFile.sizeLimit)
         let lines = text.split(separator: "\n")
         guard lines.first == Self.heading[...] else { throw Damaged() }

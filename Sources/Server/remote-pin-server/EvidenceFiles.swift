@@ -16,7 +16,7 @@ enum EvidenceFiles {
     /// Reads evidence from one file, or from one file per certificate for an Android chain.
     static func read(_ paths: [String]) throws -> EvidenceFiles {
         let files = try paths.map { path in
-            (path: path, bytes: try explaining(.files) { try DurableFile.read(path, atMost: Self.longest) })
+            (path: path, bytes: try explaining(.files) { try InputFile.read(path, atMost: Self.longest) })
         }
         guard let first = files.first else { throw StartFailure(.data, "no file was named; use --evidence FILE") }
         if let apple = Self.apple(first.bytes) {

@@ -96,7 +96,7 @@ struct ServerFiles {
 struct CheckedFiles {
     /// A part of the configuration that refers to files.
     enum Part {
-        case lab, rights, certificate, vault, vaultCount, database, devices, statusList, hook, witness, roles
+        case lab, clock, rights, certificate, vault, vaultCount, database, devices, statusList, hook, witness, roles
     }
 
     private(set) var problems: [(part: Part, error: any Error)] = []
@@ -114,7 +114,9 @@ struct CheckedFiles {
     /// Reads and checks all files.
     init(_ loaded: LoadedSettings) {
         let settings = loaded.settings
-        self.lab = self.take(.lab) { try LabBoundary.lab(of: loaded) }
+        let lab = self.take(.lab) { try LabBoundary.lab(of: loaded) }
+        self.lab = lab
+        self.take(.clock) { if let lab = lab.flatMap(\.self) { _ = try FollowedLabClock(file: lab.clockFile) } }
         self.take(.rights) { try FileRights.check(settings) }
         self.tls = self.take(.certificate) { try ServerFiles.tls(settings) }
         let vault = self.take(.vault) { try KeyFileVault(settings[SettingTable.vaultKeyFile]) }
@@ -122,7 +124,7 @@ struct CheckedFiles {
         self.take(.vaultCount) { try vault?.requireCount() }
         self.database = self.take(.database) { try DatabaseSettings.named(by: settings) }
         let statusList = self.take(.statusList) { try AttestationSettings.statusList(settings) }
-        let isLab = self.lab.flatMap(\.self) != nil
+        let isLab = lab.flatMap(\.self) != nil
         self.statusList = statusList
         self.attestations = self.take(.devices) {
             try AttestationSettings.verifier(settings, isLab: isLab, statusList: statusList.flatMap(\.self))

@@ -64,7 +64,7 @@ final class SettingsInForce: Sendable {
             switch problem.part {
             // These are reported as separate parts of the reload.
             case .certificate, .vault, .vaultCount, .statusList: false
-            case .lab, .rights, .devices, .database, .hook, .witness, .roles: true
+            case .lab, .clock, .rights, .devices, .database, .hook, .witness, .roles: true
             }
         }
         guard problems.isEmpty else {

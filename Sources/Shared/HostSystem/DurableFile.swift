@@ -39,9 +39,12 @@ package enum DurableFile {
         try self.synchronizeFolder(of: path)
     }
 
-    /// Reads an entire file of at most `limit` bytes.
+    /// Reads an entire regular file of at most `limit` bytes.
+    ///
+    /// Never waits: a pipe, socket or device in the file's place is rejected with its kind. A symbolic link is
+    /// followed, since keys and certificates are often links, such as those of a Kubernetes secret.
     package static func read(_ path: String, atMost limit: Int) throws(FileError) -> [UInt8] {
-        try Descriptor(opening: path, flags: O_RDONLY).read(atMost: limit)
+        try self.readWithMode(path, atMost: limit).bytes
     }
 
     /// Reads an entire file of at most `limit` bytes as UTF-8.
@@ -51,12 +54,11 @@ package enum DurableFile {
         String(decoding: try self.read(path, atMost: limit), as: UTF8.self)
     }
 
-    /// Reads an entire file and its permission bits, both through the same descriptor.
+    /// Does the same as ``read(_:atMost:)``, and also returns the permission bits, through the same descriptor.
     package static func readWithMode(
         _ path: String,
         atMost limit: Int
     ) throws(FileError) -> (bytes: [UInt8], mode: UInt32) {
-        // A Kubernetes secret is a symbolic link.
         let file = try Descriptor(regular: path, flags: O_RDONLY, followingLinks: true)
         var status = stat()
         try SystemCall.retrying(path) { unsafe fstat(file.number, &status) }

@@ -27,8 +27,15 @@ package final class FileLock: Sendable {
     /// Waits for the lock.
     ///
     /// Only use this for critical sections that are as short as writing a file.
-    package convenience init(waitingFor path: String) throws(LockError) {
-        try self.init(path, LOCK_EX)
+    package convenience init(waitingFor path: String) throws(FileError) {
+        do throws(LockError) {
+            try self.init(path, LOCK_EX)
+        } catch {
+            switch error {
+            case .heldBy: preconditionFailure("a lock that is waited for is not refused")
+            case .file(let error): throw error
+            }
+        }
     }
 
     /// Locks a folder, for a short change of names in it that two processes must not make at the same time.

@@ -1,5 +1,16 @@
 internal import Glibc
 
+/// Reads input files that the user of a command names.
+package enum InputFile {
+    /// Reads an entire file of at most `limit` bytes, or a pipe until its end, such as a process substitution of a
+    /// shell.
+    ///
+    /// Waits for the writer of a pipe, so a program that nobody watches must use ``DurableFile/read(_:atMost:)``.
+    package static func read(_ path: String, atMost limit: Int) throws(FileError) -> [UInt8] {
+        try Descriptor(opening: path, flags: O_RDONLY | O_NOCTTY).read(atMost: limit)
+    }
+}
+
 /// Writes output files whose paths are given by the user.
 package enum OutputFile {
     /// Replaces the contents of a file, creating it if necessary.

@@ -77,15 +77,7 @@ package struct LabFile: Hashable, Sendable {
     ///
     /// Paths inside the lab's folder are made relative. Several servers of one lab may write at the same time.
     package func write(to lab: LabFolder) throws(LabError) {
-        let lock: FileLock
-        do throws(LockError) {
-            lock = try FileLock(waitingFor: lab.labFile + ".lock")
-        } catch {
-            switch error {
-            case .heldBy: preconditionFailure("a lock that is waited for is not refused")
-            case .file(let error): throw .file(error)
-            }
-        }
+        let lock = try mapError(FileLock(waitingFor: lab.labFile + ".lock"), to: LabError.file)
         defer { withExtendedLifetime(lock) {} }
         func relative(_ path: String) -> String {
             path.hasPrefix("\(lab.path)/") ? String(path.dropFirst(lab.path.count + 1)) : path

@@ -43,7 +43,7 @@ struct RecoveryCodeOptions: ParsableArguments {
         if let code {
             input = Array(code.utf8)
         } else if let codeFile {
-            input = try explaining(.files) { try DurableFile.read(codeFile, atMost: Self.longestInput) }
+            input = try explaining(.files) { try InputFile.read(codeFile, atMost: Self.longestInput) }
         } else {
             input = try self.line()
         }

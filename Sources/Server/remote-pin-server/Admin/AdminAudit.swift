@@ -70,7 +70,7 @@ struct AdminAudit: AsyncParsableCommand {
             let log =
                 try lastFrom == "-"
                 ? [UInt8](FileHandle.standardInput.readDataToEndOfFile())
-                : explaining(.files) { try DurableFile.read(lastFrom, atMost: Self.longestLog) }
+                : explaining(.files) { try InputFile.read(lastFrom, atMost: Self.longestLog) }
             // If the server's log has no mark, fail instead of verifying without one. Otherwise, an attacker who
             // empties that log could hide that the audit log was truncated.
             guard let mark = AuditMark(newestIn: log) else {

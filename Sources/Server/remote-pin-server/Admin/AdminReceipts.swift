@@ -97,7 +97,7 @@ struct AdminReceipts: AsyncParsableCommand {
                 bytes = [UInt8](FileHandle.standardInput.readDataToEndOfFile())
             }
             for file in self.files {
-                bytes += try explaining(.files) { try DurableFile.read(file, atMost: Self.inputLimit) } + [0x0A]
+                bytes += try explaining(.files) { try InputFile.read(file, atMost: Self.inputLimit) } + [0x0A]
             }
             return String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
         }

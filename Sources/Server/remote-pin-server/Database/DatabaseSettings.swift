@@ -47,7 +47,11 @@ struct DatabaseSettings {
     private static func address(_ settings: ServerSettings) throws -> PostgreSQLAddress {
         let mayBeUnverified = settings[SettingTable.storeTLS] == .address
         func checked(_ address: PostgreSQLAddress) throws -> PostgreSQLAddress {
-            mayBeUnverified ? address : try address.verified()
+            for file in address.files {
+                // libpq would wait for the writer of a pipe. It names a missing file itself, if it needs that file.
+                do throws(FileError) { _ = try DurableFile.read(file, atMost: 1 << 20) } catch .notFound {}
+            }
+            return mayBeUnverified ? address : try address.verified()
         }
         guard let service = settings[SettingTable.storeService],
             let file = settings[SettingTable.storeServiceFile]

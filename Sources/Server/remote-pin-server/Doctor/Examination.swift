@@ -83,6 +83,7 @@ struct Examination {
     private static func cure(of part: CheckedFiles.Part) -> (Finding.Check, String) {
         switch part {
         case .lab: (.lab, "set `lab.folder` for a lab's own store only")
+        case .clock: (.clock, "correct the lab's file; without it the offset is 0")
         case .rights: (.rights, "check for changes, then remove the permission")
         case .certificate:
             (

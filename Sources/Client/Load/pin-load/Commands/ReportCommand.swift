@@ -69,7 +69,7 @@ enum ResultFile {
     private static let sizeLimit = 1 << 30
 
     static func read(_ path: String) throws(PinLoadFailure) -> RunResult {
-        let bytes = try mapError(DurableFile.read(path, atMost: Self.sizeLimit), to: PinLoadFailure.usage)
+        let bytes = try mapError(InputFile.read(path, atMost: Self.sizeLimit), to: PinLoadFailure.usage)
         return try mapError(RunResult(json: bytes)) { (error: RunResultError) in
             PinLoadFailure(.usage, "\(path): \(error)")
         }

@@ -248,7 +248,7 @@ extension LoadOptions {
     }
 
     private static func stages(file path: String) throws(PlanError) -> Stages {
-        let bytes = try mapError(DurableFile.read(path, atMost: 1 << 20)) { (error: FileError) in
+        let bytes = try mapError(InputFile.read(path, atMost: 1 << 20)) { (error: FileError) in
             PlanError([PlanProblem(place: "--stages-file", error.description)])
         }
         return try Stages(yaml: String(decoding: bytes, as: UTF8.self), source: path)
