@@ -222,10 +222,23 @@ struct AndroidChainTests {
 
     @Test(
         "bytes that are not a status list are distinguished from an empty list",
-        arguments: ["", "[]", "{}", "{\"entries\": 1}"]
+        arguments: [
+            "", "[]", "{}", "{\"entries\": 1}", "\u{FEFF}{\"entries\": {}}",
+            "{\"entries\": {\"0x1f\": {\"status\": \"REVOKED\"}}}", "{\"entries\": {\"\": {\"status\": \"REVOKED\"}}}",
+            "{\"entries\": {\"1f:2e\": {\"status\": \"REVOKED\"}}}",
+            "{\"entries\": {\"\u{FF11}f\": {\"status\": \"REVOKED\"}}}",
+        ]
     )
     func brokenList(text: String) {
         #expect(StatusList(json: Array(text.utf8), fetched: AndroidCase.now) == nil)
+    }
+
+    @Test("a status list in UTF-16 is not used, although JSON decoders accept it")
+    func otherEncoding() {
+        let text = #"{"entries": {"1f": {"status": "REVOKED"}}}"#
+        #expect(StatusList(json: Array(text.utf8), fetched: AndroidCase.now) != nil)
+        let bytes = text.utf16.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
+        #expect(StatusList(json: bytes, fetched: AndroidCase.now) == nil)
     }
 
     @Test("ten certificates are read and eleven are not; their total size counts")

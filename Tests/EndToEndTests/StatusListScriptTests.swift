@@ -1,6 +1,5 @@
 import Foundation
 import HostSystem
-import LabFiles
 import TestSupport
 import Testing
 
@@ -8,21 +7,15 @@ import Testing
 @Suite("The script that fetches the status list")
 struct StatusListScriptTests {
     private let folder = TemporaryFolder()
-    private let lab: LabUnderTest
     private static let good = #"{"entries":{"c35747a084470c3135aeefe2b8d40cd6":{"status":"REVOKED"}}}"#
     private static let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("deploy/maintenance/fetch-status-list").path
 
-    init() async throws {
-        self.lab = try await LabUnderTest()
-    }
-
     /// Runs the script with an answer of these bytes.
-    private func fetch(_ answer: String, configuration: String? = nil) async throws -> ProgramRun {
+    private func fetch(_ answer: String) async throws -> ProgramRun {
         let path = "\(URL(fileURLWithPath: Programs.path("wallet")).deletingLastPathComponent().path):/usr/bin:/bin"
         let url = "file://" + (try self.folder.write(answer, to: "answer"))
-        let configuration = configuration ?? self.lab.lab.configurationFile
-        let arguments = ["PATH=\(path)", Self.script, self.folder.file("status.json"), url, configuration]
+        let arguments = ["PATH=\(path)", Self.script, self.folder.file("status.json"), url]
         return try await ServerProcess.run("/usr/bin/env", arguments)
     }
 
@@ -32,7 +25,8 @@ struct StatusListScriptTests {
         "an answer that the server would not read leaves the old list in place, and no other file",
         arguments: [
             #"<html><script>{"entries": {}}</script></html>"#, String(Self.good.dropLast(2)), #"{"entries": 5}"#,
-            #"{"entries":{"x":{}}}"#, "", "\u{1F}\u{8B}gzip",
+            #"{"entries":{"1":{}}}"#, "", "\u{1F}\u{8B}gzip", "\u{FEFF}" + Self.good,
+            Self.good.replacingOccurrences(of: "c35", with: "c3:5"),
         ]
     )
     func foreign(answer: String) async throws {
@@ -54,12 +48,19 @@ struct StatusListScriptTests {
         #expect(self.list == Self.good)
     }
 
-    @Test("without a configuration that the server would use, the list stays, and the reason is named")
-    func otherProblem() async throws {
-        #expect(try await self.fetch(Self.good).exitCode == 0)
-        let file = try self.folder.write("tls: {certificate: /nowhere, key: /nowhere}\n", to: "server.yaml")
-        let run = try await self.fetch("<html>", configuration: file)
-        #expect(run.exitCode == 1 && run.output.contains("`android.apps`"), "\(run.output)")
-        #expect(self.list == Self.good)
+    @Test("the word `entries` elsewhere in a list is not taken for its entries")
+    func wordElsewhere() async throws {
+        let first = #"{"entries":{},"note":"entries: {a: b}"}"#
+        #expect(try await self.fetch(first).exitCode == 0)
+        #expect(try await self.fetch(#"{"note":{"entries":{}},"entries":{"a1":{"status":"REVOKED"}}}"#).exitCode == 0)
+        #expect(self.list?.contains("a1") == true)
+        let run = try await self.fetch(#"{"note":"\"entries\":{\"b\":1}","entries":{ } }"#)
+        #expect(run.exitCode == 1 && run.output.contains("1 entries"), "\(run.output)")
+    }
+
+    @Test("each fault of the answer is named")
+    func reason() async throws {
+        let run = try await self.fetch(#"{"entries":{"0x1":{"status":"REVOKED"}}}"#)
+        #expect(run.exitCode == 1 && run.output.contains("serial number in hexadecimal"), "\(run.output)")
     }
 }

@@ -18,12 +18,18 @@ package struct StatusList: Hashable, Sendable {
 
     /// Parses the JSON published by Google (https://android.googleapis.com/attestation/status).
     ///
-    /// Returns nil for anything else. Any status other than SUSPENDED counts as revoked, because an unknown status is
-    /// no reason to trust a certificate.
+    /// Returns nil for anything else, such as a text with a byte order mark, or an entry whose name is not a serial
+    /// number in hexadecimal: the certificate that it means would be trusted. Any status other than SUSPENDED counts as
+    /// revoked, because an unknown status is no reason to trust a certificate.
     package init?(json: [UInt8], fetched: Timestamp) {
-        guard let file = try? JSONDecoder().decode(File.self, from: Data(json)) else { return nil }
+        // The decoder would also accept a byte order mark, UTF-16 and UTF-32.
+        let first = json.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
+        guard first == UInt8(ascii: "{"), !json.contains(0),
+            let file = try? JSONDecoder().decode(File.self, from: Data(json))
+        else { return nil }
         var entries: [String: Status] = [:]
         for (serial, entry) in file.entries {
+            guard !serial.isEmpty, serial.allSatisfy({ $0.isASCII && $0.isHexDigit }) else { return nil }
             let key = Self.normalized(serial)
             let status: Status = entry.status == "SUSPENDED" ? .suspended : .revoked
             entries[key] = entries[key] == .revoked ? .revoked : status

@@ -82,7 +82,9 @@ package enum StatusListProblem: Error, Hashable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .file(let error): error.description
-        case .notAList(let path): "\(path) is not Google's status list"
+        case .notAList(let path):
+            "\(path) is not Google's status list: UTF-8 without a byte order mark, an object `entries`, and in it for "
+                + "each serial number in hexadecimal an object with a `status`"
         }
     }
 }
