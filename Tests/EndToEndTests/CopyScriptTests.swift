@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import HostSystem
 import LabFiles
 import TestSupport
@@ -100,6 +101,42 @@ struct CopyScriptTests {
         let run = try await self.run()
         #expect(run.exitCode == 65 && run.output.contains("does not begin with its copy"), "\(run.output)")
         #expect(run.output.contains(".before-NAME"), "\(run.output)")
+        #expect(try self.bytes(self.copy) == good)
+    }
+
+    @Test("two copies at once wait for each other, and neither doubles an entry")
+    func twoAtOnce() async throws {
+        let server = try await self.lab.start()
+        try await self.admin("backup", "\(self.lab.folder)/one.backup")
+        async let first = self.run()
+        async let second = self.run()
+        let codes = try await [first.exitCode, second.exitCode]
+        #expect(codes == [0, 0])
+        #expect(try self.bytes(self.copy) == self.bytes(self.log))
+        #expect(await server.terminate() == 0)
+        #expect(try await self.run().exitCode == 0, "the copy is still the beginning of the log")
+    }
+
+    @Test("without a backup the log is copied and the status is 66; a pipe is not waited for")
+    func otherFiles() async throws {
+        let server = try await self.lab.start()
+        for name in ["pipe.backup", "link.backup"] {
+            let path = "\(self.lab.folder)/\(name)"
+            if name.hasPrefix("pipe") {
+                try #require(unsafe mkfifo(path, 0o600) == 0)
+            } else {
+                try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/nowhere")
+            }
+        }
+        let none = try await self.run()
+        #expect(none.exitCode == 66 && none.output.contains("has no backup"), "\(none.output)")
+        #expect(try self.bytes(self.copy) == self.bytes(self.log))
+        #expect(await server.terminate() == 0)
+        let good = try self.bytes(self.copy)
+        try FileManager.default.removeItem(atPath: self.log)
+        try #require(unsafe mkfifo(self.log, 0o600) == 0)
+        let pipe = try await self.run()
+        #expect(pipe.exitCode == 65 && pipe.output.contains("not a regular file"), "\(pipe.output)")
         #expect(try self.bytes(self.copy) == good)
     }
 }
