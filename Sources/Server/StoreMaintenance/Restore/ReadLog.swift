@@ -86,3 +86,17 @@ struct ReadLog {
         self.facts = facts
     }
 }
+
+extension [ReadLog] {
+    /// The logs whose changes the store may lack, and whether one of them has the entry that the store names.
+    ///
+    /// The store includes the changes from all logs before the first one with that entry. The entry numbers in other
+    /// logs are unrelated, so if no log has the entry, all are returned. Several logs have it if an older copy of a log
+    /// replaced it: each of them may have changes that others lack.
+    ///
+    /// - Precondition: the logs are sorted by their beginnings.
+    var sinceNamedEntry: (logs: [ReadLog], hasEntry: Bool) {
+        let first = self.firstIndex { $0.isOther == nil }
+        return (Array(self[(first ?? 0)...]), first != nil)
+    }
+}

@@ -36,16 +36,12 @@ package struct RestoreLogs {
         let isPresent = AuditLog.exists(at: path)
         let current = isPresent ? try await ReadLog(at: path, since: mark, vault: parts.vault) : nil
         if let current { logs.append(current) }
-        // The backup includes the changes from all logs before the one that contains its newest entry. The entry
-        // numbers in other logs are unrelated, so if no log contains the entry, every end in any of them is repeated.
-        // Several logs contain it if an older copy of a log replaced it: each of them may have ends that others lack.
-        let since = logs.firstIndex { $0.isOther == nil }
-        let relevant = logs[(since ?? 0)...]
+        let (relevant, hasEntry) = logs.sinceNamedEntry
         var problem: LogProblem?
         if let current {
             if let damaged = relevant.first(where: { $0.damage != nil }), let damage = damaged.damage {
                 problem = .damaged(damaged.path, damage)
-            } else if since == nil, let other = current.isOther {
+            } else if !hasEntry, let other = current.isOther {
                 problem = .otherLog(path, other)
             }
         } else {

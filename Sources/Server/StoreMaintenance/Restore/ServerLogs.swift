@@ -93,14 +93,12 @@ extension ServerLogs.Server {
     /// - Parameter isNamed: Whether the store names an entry of one of the logs.
     fileprivate init(_ name: String, _ found: [ReadLog], isNamed: Bool) {
         let logs = found.sorted { $0.beginning < $1.beginning }
-        // As with one server: the store has the changes in all logs before the one that has its newest entry. A store
-        // that names none may be older than all of them.
-        let since = isNamed ? logs.firstIndex { $0.isOther == nil } : logs.indices.first
-        let relevant = Array(logs[(since ?? 0)...])
+        // A store that names no entry may be older than all logs.
+        let (relevant, hasEntry) = isNamed ? logs.sinceNamedEntry : (logs, true)
         var problem: LogProblem?
         if let damaged = relevant.first(where: { $0.damage != nil }), let damage = damaged.damage {
             problem = .damaged(damaged.path, damage)
-        } else if since == nil, let last = logs.last, let other = last.isOther {
+        } else if !hasEntry, let last = logs.last, let other = last.isOther {
             problem = .otherLog(last.path, other)
         }
         (self.name, self.logs, self.problem) = (name, relevant, problem)
