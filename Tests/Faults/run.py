@@ -11,6 +11,7 @@ the ones listed with it. It needs Linux; the faults marked "as root" are left ou
 """
 import argparse
 import collections
+import contextlib
 import ctypes
 import errno
 import json
@@ -362,18 +363,30 @@ def revoked_row(bench, dice):
 # --- the disk
 
 
-@fault("disk full under load, a restart on it, then room (as root)", 1, "refused while full, then served", as_root=True)
-def disk_full(bench, dice):
-    folder = bench.copy("stopped")
-    data = folder / "lab/server/data"
+@contextlib.contextmanager
+def small_disk(data):
+    """Mounts a file system of 32 MiB with the files of a data folder, and yields whether that is possible here."""
     kept = {path.name: path.read_bytes() for path in data.iterdir()}
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.mount(b"tmpfs", os.fsencode(data), b"tmpfs", 0, b"size=32m,mode=700") != 0:
-        return Outcome("refused while full, then served (not mounted here)")
+        yield False
+        return
     try:
         for name, content in kept.items():
             (data / name).write_bytes(content)
             (data / name).chmod(0o600)
+        yield True
+    finally:
+        libc.umount2(os.fsencode(data), 2)
+
+
+@fault("disk full under load, a restart on it, then room (as root)", 1, "refused while full, then served", as_root=True)
+def disk_full(bench, dice):
+    folder = bench.copy("stopped")
+    data = folder / "lab/server/data"
+    with small_disk(data) as is_mounted:
+        if not is_mounted:
+            return Outcome("refused while full, then served (not mounted here)")
         server = Server(bench, folder)
         ballast = open(data / "ballast", "wb", buffering=0)
         try:
@@ -396,8 +409,6 @@ def disk_full(bench, dice):
         if not names_reason:
             return Outcome("the log does not name SQLITE_FULL", True, server.output)
         return Outcome("refused while full, then served")
-    finally:
-        libc.umount2(os.fsencode(data), 2)
 
 
 def without_room(bench, folder, server, number, end):
@@ -458,20 +469,14 @@ def quota(bench, dice):
 def read_only(bench, dice):
     folder = bench.copy("stopped")
     data = folder / "lab/server/data"
-    kept = {path.name: path.read_bytes() for path in data.iterdir()}
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.mount(b"tmpfs", os.fsencode(data), b"tmpfs", 0, b"size=32m,mode=700") != 0:
-        return Outcome("refused, status 74, named by the doctor (not mounted here)")
-    try:
-        for name, content in kept.items():
-            (data / name).write_bytes(content)
-            (data / name).chmod(0o600)
-        libc.mount(b"tmpfs", os.fsencode(data), b"tmpfs", 1 | 32, None)  # MS_RDONLY | MS_REMOUNT
+    with small_disk(data) as is_mounted:
+        if not is_mounted:
+            return Outcome("refused, status 74, named by the doctor (not mounted here)")
+        # MS_RDONLY | MS_REMOUNT
+        ctypes.CDLL(None).mount(b"tmpfs", os.fsencode(data), b"tmpfs", 1 | 32, None)
         server = Server(bench, folder)
         status, output = server.ends(signal.SIGKILL), server.output
         doctor, report = bench.run("remote-pin-server", "doctor", folder / "lab")
-    finally:
-        libc.umount2(os.fsencode(data), 2)
     is_named = "read-only file system (EROFS)" in output and "permission denied" not in output
     is_found = doctor == 2 and "read-only file system" in report
     found = "named" if is_found else "not named"
