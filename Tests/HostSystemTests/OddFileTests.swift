@@ -55,8 +55,16 @@ struct OddFileTests {
         // A file that is read as a whole may be a link, and must still be a regular file.
         #expect(try DurableFile.readWithMode(link, atMost: 10).bytes == Array("abc".utf8))
         #expect(try AppendFile(reading: link, followingLinks: true).byteCount() == 3)
-        #expect(throws: FileError.odd(pipe, .pipe)) { try DurableFile.readWithMode(pipe, atMost: 10) }
-        #expect(throws: FileError.odd(inside, .folder)) { try DurableFile.readWithMode(inside, atMost: 10) }
+        for (path, kind) in [(pipe, .pipe), (inside, .folder), (socket, .socket), ("/dev/zero", .device)]
+            as [(String, OddFile)]
+        {
+            #expect(throws: FileError.odd(path, kind)) { try DurableFile.read(path, atMost: 10) }
+            #expect(throws: FileError.odd(path, kind)) { try DurableFile.readWithMode(path, atMost: 10) }
+        }
+        #expect(try DurableFile.read(link, atMost: 10) == Array("abc".utf8))
+        #expect(try DurableFile.read(one, atMost: 10) == Array("def".utf8))
+        let names = #expect(throws: FileError.self) { _ = try AppendFile(one) }
+        #expect(names?.reason.hasSuffix("`find / -samefile \(one)`, and remove the others") == true)
     }
 
     @Test("a link to a folder is not emptied like a folder")

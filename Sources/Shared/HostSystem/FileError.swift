@@ -50,6 +50,8 @@ package enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .notFound: "no such file or folder"
         case .readOnly: SystemCall.text(of: EROFS)
+        case .odd(let path, .names(let count)):
+            "\(OddFile.names(count)): list them with `find / -samefile \(path)`, and remove the others"
         case .odd(_, let kind): kind.description
         case .tooLarge(_, let limit): "longer than \(limit) bytes"
         case .exists: "exists already"

@@ -97,7 +97,10 @@ package final class FileLock: Sendable {
     ///
     /// It may have exited since.
     package static func holder(_ path: String) -> Int32? {
-        guard let bytes = try? AppendFile(reading: path).read(at: 0, atMost: 32) else { return nil }
+        // A second name of the file changes nothing about its lock.
+        guard let file = try? Descriptor(regular: path, flags: O_RDONLY, hasOneName: false),
+            let bytes = try? file.read(32, at: 0)
+        else { return nil }
         return Int32(String(decoding: bytes.prefix { $0 != 0x0A }, as: UTF8.self))
     }
 }

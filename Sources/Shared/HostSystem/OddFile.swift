@@ -33,7 +33,8 @@ package enum OddFile: Hashable, Sendable, CustomStringConvertible {
         case .symbolicLink:
             "a symbolic link, which is not followed here; name the file that it leads to, or move it here"
         case .names(let count):
-            "a file with \(count) names (hard links), which is not used here; remove the others (find -samefile)"
+            "a file with \(count) names (hard links, as `cp -al` makes them), which is not used here; the other names "
+                + "are no copies, since they lead to the same data"
         case .folder: "a folder; a regular file is expected"
         case .pipe: "a named pipe; a regular file is expected"
         case .socket: "a socket; a regular file is expected"

@@ -59,7 +59,7 @@ extension Examination {
             let cure =
                 switch error {
                 case .missing: "mount its volume, or restore a backup with `remote-pin-server restore`"
-                case .foreignFile: "put the right file in its place; nothing is served until then"
+                case .foreignFile: "remove the reason with the server stopped; nothing is served until then"
                 case .files, .diskFull: "remove the reason, and run the doctor again"
                 case .inUse: "stop that process"
                 case .newerVersion: "install the newer server"
@@ -173,7 +173,7 @@ extension Examination {
                 for entry in entries { backups.read(entry) }
             }
         } catch {
-            return self.add(.problem(.audit, "\(error)", cure: "check the file's permissions and the disk"))
+            return self.add(.problem(.audit, "\(error)", cure: "remove the reason, and run the doctor again"))
         }
         let count = "\(found.newest?.number ?? 0) entries"
         switch found.problem {
