@@ -251,6 +251,53 @@ def database_older(bench, dice):
 # --- key and audit log
 
 
+# The wallets remember their wrong PINs. A command that lists them would add an entry to the audit log, which has the
+# store's generation.
+
+
+def guess_and_kill(bench, folder):
+    """Lets the wallets enter so many wrong PINs that the log starts over, and kills the server."""
+    log = bench.data(folder, "wallets.db-wal")
+    server = Server(bench, folder)
+    beginning = log.read_bytes()[16:24]
+    for _ in range(20):
+        bench.load(folder, "wrong=1,right=9", "2s")
+        if log.read_bytes()[16:24] != beginning:
+            break
+    bench.load(folder, "wrong=1", "500ms")
+    server.ends(signal.SIGKILL)
+
+
+@fault("older copy of wallets.db alone put back after SIGKILL", 2, "not started, status 79")
+def database_older_alone(bench, dice):
+    folder = bench.copy("stopped")
+    path = bench.data(folder, "wallets.db")
+    older = path.read_bytes()
+    guess_and_kill(bench, folder)
+    path.write_bytes(older)
+    return bench.judge(folder, known={})
+
+
+@fault("a stopped store after VACUUM, with another page size, reloaded", 3, "served")
+def rewritten(bench, dice):
+    folder = bench.copy("stopped")
+    path = bench.data(folder, "wallets.db")
+    bench.rewriting_turn = (getattr(bench, "rewriting_turn", -1) + 1) % 3
+    if bench.rewriting_turn == 0:
+        edit(bench, folder, "VACUUM")
+    elif bench.rewriting_turn == 1:
+        edit(bench, folder, "PRAGMA journal_mode = DELETE", "PRAGMA page_size = 8192", "VACUUM")
+    else:
+        database, reloaded = sqlite3.connect(path), sqlite3.connect(folder / "reloaded.db", isolation_level=None)
+        reloaded.executescript("\n".join(database.iterdump()))
+        for pragma in ("application_id", "user_version"):
+            reloaded.execute(f"PRAGMA {pragma} = {database.execute(f'PRAGMA {pragma}').fetchone()[0]}")
+        reloaded.close()
+        close_database(bench, folder, database)
+        (folder / "reloaded.db").rename(path)
+    return bench.judge(folder)
+
+
 @fault("one bit of vault.key", 6, REFUSED + "|served")
 def key_bit(bench, dice):
     folder = bench.copy("stopped")

@@ -1,4 +1,5 @@
 internal import HostSystem
+internal import PreparedSQL
 import Vocabulary
 
 /// Checks that a store has every synced commit, before SQLite opens the store and changes its files.
@@ -15,13 +16,15 @@ struct StoreCheck {
     /// The length of the log, or nil if there is none.
     let logByteCount: Int?
     private let log: StoreLog
-    /// The page containing the generation, or nil if the mark does not name one.
-    private let page: [UInt8]?
+    /// The generation in the database file itself, without its log.
+    ///
+    /// Nil if the mark names none, or if it cannot be read.
+    private let own: UInt64?
+    /// The generations of the first and the last commit in the log, or nil if it has none that can be read.
+    private let logged: (first: UInt64, last: UInt64)?
 
     /// The generation that SQLite must find in a sound store: the mark's, or the store's if that is later.
-    var generation: UInt64 {
-        max(self.mark?.generation ?? 0, self.page.flatMap { Self.generation(in: $0) } ?? 0)
-    }
+    var generation: UInt64 { max(self.mark?.generation ?? 0, self.logged?.last ?? self.own ?? 0) }
 
     /// Rejects a store that lacks commits, and returns the generation that SQLite must find in it.
     ///
@@ -53,12 +56,20 @@ struct StoreCheck {
         let page = self.mark?.page ?? 0
         self.logByteCount = try AppendFile.ifPresent(reading: logPath)?.byteCount()
         self.log = try StoreLog(reading: logPath, pageSize: pageSize, wanted: page)
-        if page == 0 {
-            self.page = nil
-        } else if let latest = self.log.page {
-            self.page = latest
+        if let first = self.log.firstPage.flatMap({ Self.generation(in: $0) }),
+            let last = self.log.page.flatMap({ Self.generation(in: $0) })
+        {
+            self.logged = (first, last)
         } else {
-            self.page = try store.read(at: (Int(page) - 1) * pageSize, atMost: pageSize)
+            self.logged = nil
+        }
+        if page == 0 {
+            self.own = nil
+        } else if self.logByteCount ?? 0 == 0 {
+            // A program that rewrites a closed store, as VACUUM does, may move the table to another page.
+            self.own = Self.generation(ofClosed: path)
+        } else {
+            self.own = Self.generation(in: try store.read(at: (Int(page) - 1) * pageSize, atMost: pageSize))
         }
     }
 
@@ -70,9 +81,27 @@ struct StoreCheck {
         }
         if mark.isInUse, self.logByteCount == nil { return .logMissing }
         if let frame = self.log.damage { return .log(frame: frame) }
-        guard let page else { return nil }
-        guard let last = Self.generation(in: page) else { return .generation }
-        return last < mark.generation ? .behind(last: last, mark: mark.generation) : nil
+        guard mark.page != 0 else { return nil }
+        guard let own, self.logged != nil || self.log.page == nil else { return .generation }
+        let (last, synced) = (self.logged?.last ?? own, max(mark.generation, own))
+        if last < synced { return .behind(last: last, mark: synced) }
+        // SQLite starts the log over only after all its commits are in the database file, and synced. The log's first
+        // commit is therefore the next one after a commit in that file, even if the copying was interrupted.
+        if let first = self.logged?.first, first > own + 1 { return .olderDatabase(last: own, first: first) }
+        return nil
+    }
+
+    /// Returns the generation of a store without a log, or nil if it cannot be read.
+    private static func generation(ofClosed path: String) -> UInt64? {
+        var generation: UInt64?
+        do throws(UnchangedDatabase.Failure) {
+            try UnchangedDatabase(path).forEachRow(of: "SELECT value FROM generation") { row in
+                generation = row.number(0).flatMap { UInt64(exactly: $0) }
+            }
+        } catch {
+            return nil
+        }
+        return generation
     }
 
     /// Returns the generation from the page containing the only row of the table `generation` (SQLite file format, 1.6
@@ -80,11 +109,21 @@ struct StoreCheck {
     static func generation(in page: [UInt8]) -> UInt64? {
         // The page must be a table leaf with a single cell.
         guard page.count >= 512, page[0] == 13, page[3] == 0, page[4] == 1 else { return nil }
-        let cell = Int(page[8..<10].bigEndian)
+        // The cell is at the end of the page. A power failure may leave the new pointer to it with the old cell, or the
+        // reverse, if the cell's length changed while the page was copied from the log.
+        for cell in [Int(page[8..<10].bigEndian)] + ((page.count - 22)...(page.count - 6)) {
+            if let generation = self.generation(in: page, cell: cell) { return generation }
+        }
+        return nil
+    }
+
+    private static func generation(in page: [UInt8], cell: Int) -> UInt64? {
         // Skip the payload length, row id 1, and the four-byte header: its length, NULL in place of the id, and the
         // types of both values.
         let start = cell + 6
-        guard start <= page.count, page[cell + 1] == 1, page[cell + 2] == 4, page[cell + 3] == 0 else { return nil }
+        guard start <= page.count, cell + 2 + Int(page[cell]) == page.count, page[cell + 1] == 1, page[cell + 2] == 4,
+            page[cell + 3] == 0
+        else { return nil }
         let kind = Int(page[cell + 4])
         switch kind {
         case 8: return 0

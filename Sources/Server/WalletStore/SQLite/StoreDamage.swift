@@ -10,7 +10,9 @@ package enum StoreDamage: Hashable, Sendable, CustomStringConvertible {
     case markMissing
     /// The last commit is older than the one named in the mark.
     case behind(last: UInt64, mark: UInt64)
-    /// The page containing the number of the last commit cannot be read.
+    /// The database file lacks commits that it had before its write-ahead log was started over.
+    case olderDatabase(last: UInt64, first: UInt64)
+    /// The number of the last commit cannot be read.
     case generation
 
     package var description: String {
@@ -23,7 +25,10 @@ package enum StoreDamage: Hashable, Sendable, CustomStringConvertible {
         case .behind(let last, let mark):
             "its last commit is number \(last), but commit \(mark) was synced: its write-ahead log was damaged or cut, "
                 + "or an older copy was put in its place"
-        case .generation: "the page with the number of its last commit is damaged"
+        case .olderDatabase(let last, let first):
+            "wallets.db ends with commit \(last), but its write-ahead log begins with commit \(first): an older copy "
+                + "of wallets.db was put in its place"
+        case .generation: "the number of its last commit cannot be read"
         }
     }
 }

@@ -8,6 +8,8 @@ import Vocabulary
 /// commit is synced before the next one begins. If a later commit is intact, the log was damaged by the disk or an
 /// attacker.
 struct StoreLog {
+    /// The contents of the requested page after the first commit that wrote it, or nil if it is not in the log.
+    private(set) var firstPage: [UInt8]?
     /// The last committed contents of the requested page, or nil if it is not in the log.
     private(set) var page: [UInt8]?
     /// The number of the first damaged frame, counting from 1, or 0 for the header.
@@ -40,7 +42,7 @@ struct StoreLog {
             scan.take(frame)
             offset += frameByteCount
         }
-        (self.page, self.damage) = (scan.committedPage, scan.damage)
+        (self.firstPage, self.page, self.damage) = (scan.firstPage, scan.committedPage, scan.damage)
     }
 
     /// The state while reading a log.
@@ -67,6 +69,7 @@ struct StoreLog {
         var hasLostCommit = false
         var pendingPage: [UInt8]?
         var committedPage: [UInt8]?
+        var firstPage: [UInt8]?
         var damage: Int?
 
         init(header: [UInt8], pageSize: Int, wanted: UInt32) {
@@ -122,7 +125,9 @@ struct StoreLog {
 
         private mutating func note(_ frame: [UInt8], commits: Bool) {
             if frame.number(at: 0) == self.wanted { self.pendingPage = Array(frame[StoreLog.frameHeaderByteCount...]) }
-            if commits { self.committedPage = self.pendingPage ?? self.committedPage }
+            guard commits else { return }
+            self.committedPage = self.pendingPage ?? self.committedPage
+            self.firstPage = self.firstPage ?? self.committedPage
         }
     }
 }
