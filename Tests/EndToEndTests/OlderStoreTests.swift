@@ -98,6 +98,39 @@ struct OlderStoreTests {
         #expect(output.contains("records generation"), "\(output)")
     }
 
+    @Test("an older data folder is found by the mark beside an audit log without entries since, and the way out works")
+    func dataFolder() async throws {
+        var server = try await self.lab.start(Self.log)
+        let wallet = try await self.lab.register(pin: "135790")
+        #expect(await server.terminate() == 0)
+        try FileManager.default.copyItem(atPath: self.data, toPath: self.file("older"))
+        server = try await self.lab.start(Self.log)
+        for _ in 0..<3 { _ = try await wallet.openSession().check("000000") }
+        await server.kill()
+        try self.replace(self.data, by: self.file("older"))
+        let output = try await self.refusal()
+        #expect(output.contains("according to the mark beside the audit log"), "\(output)")
+        #expect(output.contains("backup FILE"), "\(output)")
+        let doctor = try await ServerProcess.run("remote-pin-server", ["doctor", self.lab.lab.path])
+        #expect(doctor.output.contains("according to the mark beside the audit log"), "\(doctor.output)")
+
+        for isMarkLost in [false, true] {
+            if isMarkLost {
+                try FileManager.default.removeItem(atPath: "\(self.auditLog).mark")
+                let output = try await self.refusal()
+                #expect(output.contains("audit.log.mark, which names") && output.contains("backup FILE"), "\(output)")
+                try FileManager.default.removeItem(atPath: self.file("away"))
+            }
+            #expect(try await self.run("backup", self.file("kept\(isMarkLost).backup")).exitCode == 0)
+            try FileManager.default.moveItem(atPath: self.data, toPath: self.file("away"))
+            let restored = try await self.run("restore", self.file("kept\(isMarkLost).backup"))
+            #expect(restored.exitCode == 0, "\(restored.output)")
+            server = try await self.lab.start(Self.log)
+            #expect(try await !self.isRevoked(wallet))
+            #expect(await server.terminate() == 0)
+        }
+    }
+
     @Test("the generation is logged at most once a second, and once more when the server stops")
     func announcements() async throws {
         @Sendable func lines(_ server: ServerProcess) -> [Substring] {

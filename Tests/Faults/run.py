@@ -278,6 +278,19 @@ def database_older_alone(bench, dice):
     return bench.judge(folder, known={})
 
 
+@fault("older data folder put back after SIGKILL, the audit log has no entry since", 2, "not started, status 79")
+def folder_older(bench, dice):
+    folder = bench.copy("stopped")
+    data = folder / "lab/server/data"
+    bench.copy_tree(data, folder / "older")
+    server = Server(bench, folder)
+    bench.load(folder, "wrong=1", "1500ms")
+    server.ends(signal.SIGKILL)
+    shutil.rmtree(data)
+    (folder / "older").rename(data)
+    return bench.judge(folder, known={})
+
+
 @fault("a stopped store after VACUUM, with another page size, reloaded", 3, "served")
 def rewritten(bench, dice):
     folder = bench.copy("stopped")

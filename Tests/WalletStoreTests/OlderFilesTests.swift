@@ -208,9 +208,11 @@ struct OlderFilesTests {
         let store = try self.folder.store()
         let wallet = try await TestWallet(in: store)
         for _ in 0..<3 { _ = try await store.judge(wallet.attempt(right: false)) }
+        let last = store.generation
         await store.close()
         let older = try DurableFile.read(self.path, atMost: 1 << 24)
         try self.rewrite(rewriting)
+        #expect(try StoreFilesState(folder: self.folder.path).generation == last)
         #expect(try await self.counted() == [3])
         #expect(try await self.counted() == [3])
         // The rewritten store has a mark like any other.
@@ -220,5 +222,29 @@ struct OlderFilesTests {
         try DurableFile.write(older, to: self.path)
         try self.rewrite(rewriting)
         #expect(try await self.counted() == nil)
+    }
+
+    @Test("the copy of the mark beside an audit log follows the commits, and is overwritten where it is")
+    func copy() async throws {
+        let log = self.folder.file("audit.log")
+        #expect(try MarkCopy.generation(besideAuditLog: log) == nil)
+        var store = try self.live.store()
+        try await store.keepMark(besideAuditLog: log)
+        #expect(try MarkCopy.generation(besideAuditLog: log) == store.generation)
+        let wallet = try await TestWallet(in: store)
+        #expect(try MarkCopy.generation(besideAuditLog: log) == store.generation)
+        await store.close()
+        store = try self.live.store()
+        try await store.keepMark(besideAuditLog: log)
+        _ = try await TestWallet(in: store).attempt(right: false)
+        _ = try await store.judge(wallet.attempt(right: false))
+        #expect(try MarkCopy.generation(besideAuditLog: log) == store.generation)
+        await store.close()
+        // A restore creates only a missing or damaged one.
+        try MarkCopy.create(besideAuditLog: log)
+        #expect(try MarkCopy.generation(besideAuditLog: log) == store.generation)
+        try DurableFile.write([1], to: MarkCopy.path(besideAuditLog: log))
+        try MarkCopy.create(besideAuditLog: log)
+        #expect(try MarkCopy.generation(besideAuditLog: log) == 0)
     }
 }

@@ -64,6 +64,19 @@ package struct StartCheck {
         throw OlderStore.withoutLog
     }
 
+    /// Compares an embedded store's generation with the copy of its mark beside the audit log.
+    ///
+    /// Threat (G4): the data folder is an older copy, and the log has no entry since. A server creates the copy before
+    /// its first start is on record, so a missing one is no sign of a new server.
+    package func checkMark(of store: any ServedStore, besideAuditLog path: String) throws {
+        guard let store = store as? SQLiteWalletStore else { return }
+        guard let marked = try MarkCopy.generation(besideAuditLog: path) else {
+            guard self.recordsHadMACs else { return }
+            throw OlderStore.markMissing(MarkCopy.path(besideAuditLog: path))
+        }
+        if store.generation < marked { throw OlderStore.mark(store: store.generation, mark: marked) }
+    }
+
     /// Compares the store with the changes recorded as done.
     ///
     /// Changes that can be reversed are compared only if no other server changes the store, because a reversal may be
@@ -142,6 +155,10 @@ package struct StartCheck {
 package enum OlderStore: Error, Hashable, Sendable, CustomStringConvertible {
     /// The store's generation is lower than that of a log entry.
     case generation(store: UInt64, log: UInt64)
+    /// The store's generation is lower than that of the copy of its mark beside the audit log.
+    case mark(store: UInt64, mark: UInt64)
+    /// The copy of the mark at this path is missing or damaged.
+    case markMissing(String)
     case revocation(WalletID)
     case block(WalletID)
     /// A recovery code's denial is missing, or the removal of a denial.
@@ -158,6 +175,12 @@ package enum OlderStore: Error, Hashable, Sendable, CustomStringConvertible {
         return switch self {
         case .generation(let store, let log):
             "\(older) generation \(log) of the store, which has generation \(store)"
+        case .mark(let store, let mark):
+            "the store is an older copy: its last commit is number \(store), but commit \(mark) was synced, according "
+                + "to the mark beside the audit log"
+        case .markMissing(let path):
+            "\(path), which names the store's last commit, is missing or damaged, so an older copy of the store could "
+                + "not be told from the newest one"
         case .revocation(let wallet): "\(older) the revocation of wallet \(wallet), which the store lacks"
         case .block(let wallet): "\(older) the permanent block of wallet \(wallet), which the store lacks"
         case .denial(let mac): "\(older) a change of recovery code \(mac) on the deny list, which the store lacks"
@@ -178,6 +201,7 @@ package enum OlderStore: Error, Hashable, Sendable, CustomStringConvertible {
             "Put the right file back, or move the data folder away and restore a backup with `remote-pin-server "
                 + "restore`"
         case .withoutLog: "Put the log back. \(AuditLogError.withoutTheLog)"
+        case .markMissing: "Put the file back. If it is lost: \(Self.wayOut)"
         default: Self.wayOut
         }
     }

@@ -2,6 +2,7 @@ internal import ConfigText
 internal import HostSystem
 internal import ServerCommandLine
 internal import ServerSettings
+internal import WalletStore
 
 /// Checks that no other user of the machine can change the server's data.
 ///
@@ -36,7 +37,8 @@ enum FileRights {
         var problems: [Problem] = []
         for (setting, path) in programs + [
             ("data.folder", data), ("data.folder", "\(data)/wallets.db"), ("data.folder", "\(data)/wallets.db-wal"),
-            ("data.folder", "\(data)/wallets.db-mark"), ("audit.file", audit), ("vault.key-file", key),
+            ("data.folder", "\(data)/wallets.db-mark"), ("audit.file", audit),
+            ("audit.file", MarkCopy.path(besideAuditLog: audit)), ("vault.key-file", key),
         ] {
             problems += self.problem(setting, path, allowing: 0)
         }
@@ -56,7 +58,7 @@ enum FileRights {
         let paths =
             [data] + ["wallets.db", "wallets.db-wal", "wallets.db-mark", "lock"].map { "\(data)/\($0)" }
             + ["\(key).count", "\(key).count.lock", "\(key).lock", audit, "\(audit).lock"]
-            + [settings[SettingTable.tlsKey], settings[SettingTable.adminSocket]]
+            + [MarkCopy.path(besideAuditLog: audit), settings[SettingTable.tlsKey], settings[SettingTable.adminSocket]]
             + [settings[SettingTable.portalSocket]].compactMap(\.self)
         return paths.compactMap { path -> Problem? in
             guard let other = try? DurableFile.owner(of: path), other != owner else { return nil }

@@ -83,7 +83,7 @@ extension RunningServer {
                         + "\(files.database?.server ?? "not set"); a server keeps its name and its log"
                 )
             }
-            try await Self.comparing(store) { try await Self.compare(store, with: audit, check, log: log) }
+            try await Self.comparing(store) { try await Self.compare(store, with: audit, at: path, check, log: log) }
         } catch {
             await audit.close()
             throw error
@@ -95,6 +95,7 @@ extension RunningServer {
     private static func compare(
         _ store: any ServedStore,
         with audit: AuditLog,
+        at path: String,
         _ check: StartCheck,
         log: Logger
     ) async throws {
@@ -104,6 +105,7 @@ extension RunningServer {
             log.notice("attempt records of an earlier version have MACs now", metadata: ["records": "\(adopted)"])
         }
         try await check.check(store)
+        try check.checkMark(of: store, besideAuditLog: path)
         let unended = try await audit.endUnended { try await StartCheck.carryOut($0, on: store) }
         if unended > 0 { log.warning("commands were cut off by an earlier end", metadata: ["count": "\(unended)"]) }
         for change in try await check.repeatLost(in: store, audit) {
@@ -116,6 +118,7 @@ extension RunningServer {
                 ]
             )
         }
+        try await (store as? SQLiteWalletStore)?.keepMark(besideAuditLog: path)
     }
 
     /// Converts the failure of a comparison to one that names the next step.
@@ -126,6 +129,7 @@ extension RunningServer {
             switch error {
             case let error as OlderStore: throw await Self.failure(error, of: store)
             case let error as AuditLogError: throw StartFailure(error)
+            case let error as FileError: throw StartFailure(AuditLogError.file(error))
             case let error as StartFailure: throw error
             default: throw StartFailure(.files, "the store cannot be compared with the audit log: \(error)")
             }

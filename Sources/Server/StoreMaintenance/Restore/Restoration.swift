@@ -224,6 +224,7 @@ extension Restoration {
         }
         try self.parts.stage(.placing)
         do {
+            try MarkCopy.create(besideAuditLog: self.parts.auditLog)
             try staged.place()
         } catch {
             await self.undo(ends, in: audit, for: "\(error)")

@@ -2,6 +2,7 @@ internal import AuditLog
 internal import Foundation
 internal import HostSystem
 internal import Vocabulary
+internal import WalletStore
 
 /// The audit logs since a backup: the one at `audit.file`, and the damaged ones next to it that earlier restores set
 /// aside.
@@ -15,7 +16,7 @@ package struct RestoreLogs {
     let replays: [AuditReplay]
     /// The reason the logs do not cover all changes since the backup, or nil if they do.
     let problem: LogProblem?
-    /// The highest store generation in any of the logs, or 0 if no logs exist.
+    /// The highest store generation in any of the logs and in the mark beside them, or 0 if there are none.
     let generation: UInt64
     /// The time since which attempt records have had MACs, or nil if no log shows it.
     let recordMACsSince: Timestamp?
@@ -57,7 +58,8 @@ package struct RestoreLogs {
         }
         self.epoch = logs.compactMap(\.verification.newestEpoch).max() ?? 0
         self.replays = relevant.map(\.replay)
-        self.generation = logs.map(\.facts.generation).max() ?? 0
+        let marked = try MarkCopy.generation(besideAuditLog: path) ?? 0
+        self.generation = logs.map(\.facts.generation).reduce(marked, max)
         self.recordMACsSince = logs.compactMap(\.facts.recordMACsSince).min()
         self.earlierRestores = logs.map { $0.replay.restores(of: label.name) }.reduce(0, +)
         self.problem = problem

@@ -21,6 +21,8 @@ package final class SQLiteWalletStore: WalletStore {
     /// The store version that this program reads and writes.
     package static var version: Int { Schema.version }
     let queue: CommitQueue
+    /// Nil for a store that lacks commits and is only copied.
+    private let mark: StoreMark?
     private let committed: CommittedFacts
     private let announced: AnnouncedEntry
     private let openings: Openings
@@ -37,6 +39,7 @@ package final class SQLiteWalletStore: WalletStore {
         folder: String,
         upgradedFrom: Int?,
         queue: CommitQueue,
+        mark: StoreMark?,
         committed: CommittedFacts,
         announced: AnnouncedEntry,
         openings: Openings,
@@ -45,6 +48,7 @@ package final class SQLiteWalletStore: WalletStore {
         self.folder = folder
         self.upgradedFrom = upgradedFrom
         self.queue = queue
+        self.mark = mark
         self.announced = announced
         self.openings = openings
         self.committed = committed
@@ -148,6 +152,7 @@ package final class SQLiteWalletStore: WalletStore {
             folder: folder,
             upgradedFrom: upgradedFrom,
             queue: queue,
+            mark: mark,
             committed: committed,
             announced: announced,
             openings: openings,
@@ -209,6 +214,18 @@ package final class SQLiteWalletStore: WalletStore {
     ///
     /// It increases with every commit that changes the store.
     package var generation: UInt64 { self.committed.generation.load(ordering: .acquiring) }
+
+    /// Keeps a copy of the store's mark beside an audit log, from this call on.
+    ///
+    /// - Precondition: The generation in an existing copy is not higher than the store's.
+    package func keepMark(besideAuditLog path: String) async throws {
+        guard let mark = self.mark else { return }
+        let file = MarkCopy.path(besideAuditLog: path)
+        let result = try await self.queue.betweenBatches { connection -> Result<Void, FileError> in
+            Result { () throws(FileError) in try mark.keepCopy(at: file, connection.generation) }
+        }
+        try result.get()
+    }
 
     /// Announces the newest durable audit log entry.
     ///

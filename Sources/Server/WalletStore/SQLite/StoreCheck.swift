@@ -52,7 +52,7 @@ struct StoreCheck {
         let head = StoreFile.Head(try store.read(at: 0, atMost: StoreFile.Head.byteCount))
         guard let pageSize = head.pageSize else { return nil }
         self.version = head.version
-        self.mark = try StoreMark.read(of: path)
+        self.mark = try StoreMark.read(at: StoreMark.path(of: path))
         let page = self.mark?.page ?? 0
         self.logByteCount = try AppendFile.ifPresent(reading: logPath)?.byteCount()
         self.log = try StoreLog(reading: logPath, pageSize: pageSize, wanted: page)

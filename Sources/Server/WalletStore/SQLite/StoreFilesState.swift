@@ -11,6 +11,8 @@ package struct StoreFilesState: Sendable {
     package let logByteCount: Int?
     /// Whether the last process that opened the store failed to close it.
     package let isLeftOpen: Bool
+    /// The number of the last commit, or nil while a process has the store open.
+    package let generation: UInt64?
 
     /// Reads the store files in a folder.
     ///
@@ -29,9 +31,9 @@ package struct StoreFilesState: Sendable {
         } catch {
             throw StoreOpenError(error)
         }
-        var isLeftOpen = false
-        if self.holder == nil { isLeftOpen = try StoreCheck.look(path).mark?.isInUse ?? false }
-        self.isLeftOpen = isLeftOpen
+        let check = self.holder == nil ? try StoreCheck.look(path) : nil
+        self.isLeftOpen = check?.mark?.isInUse ?? false
+        self.generation = check?.generation
     }
 
     /// Returns the objects in the schema of a store that its version does not make, makes otherwise, or misses.

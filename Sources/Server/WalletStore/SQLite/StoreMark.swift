@@ -1,8 +1,12 @@
 internal import HostSystem
+internal import Synchronization
 import Vocabulary
 
 /// A file next to the store that contains the number of the last synced commit and whether a process has the store
 /// open.
+///
+/// A server keeps a copy beside its audit log, whose folder may be on another volume. If the data folder is replaced by
+/// an older one, the copy names a later commit.
 ///
 /// The mark is written after each commit is synced and before its answers are sent, but it is not synced itself. It
 /// therefore survives the end of the process, however it ends. After a power failure, it may name an earlier commit,
@@ -34,6 +38,11 @@ final class StoreMark: Sendable {
     private let path: String
     private let file: RecordFile
     private let page: UInt32
+    /// The copy beside the audit log, while a server serves the store.
+    private let copy = Mutex<(path: String, file: RecordFile)?>(nil)
+
+    /// The paths of the mark and its copy.
+    var paths: [String] { [self.path] + (self.copy.withLock { $0.map { [$0.path] } } ?? []) }
 
     /// Marks an open store as in use.
     ///
@@ -46,6 +55,18 @@ final class StoreMark: Sendable {
         try self.file.write(Content(isInUse: true, page: page, generation: generation).encoded(), at: 0)
         try self.file.synchronize()
         try DurableFile.synchronizeFolder(of: self.path)
+    }
+
+    /// Begins to keep a copy of the mark at another path, and returns once it has reached the device.
+    ///
+    /// An existing copy is overwritten in place, which needs no space on a full disk.
+    func keepCopy(at path: String, _ generation: UInt64) throws(FileError) {
+        let content = Content(isInUse: true, page: self.page, generation: generation).encoded()
+        if !DurableFile.isNamed(path) { try DurableFile.write(content, to: path) }
+        let file = try RecordFile(opening: path)
+        try file.write(content, at: 0)
+        try file.synchronize()
+        self.copy.withLock { $0 = (path, file) }
     }
 
     /// Creates the mark of a store that is being created or restored, or comes from a version without marks.
@@ -63,8 +84,8 @@ final class StoreMark: Sendable {
     }
 
     /// Reads a mark, or returns nil if it is missing or damaged.
-    static func read(of store: String) throws(FileError) -> Content? {
-        let file = try AppendFile.ifPresent(reading: Self.path(of: store))
+    static func read(at path: String) throws(FileError) -> Content? {
+        let file = try AppendFile.ifPresent(reading: path)
         return try file.flatMap { file throws(FileError) in
             Content(decoding: try file.read(at: 0, atMost: Self.byteCount + 1))
         }
@@ -72,16 +93,19 @@ final class StoreMark: Sendable {
 
     /// Marks a closed store as not in use, if SQLite has copied the log into the store and removed it.
     static func release(_ store: String) {
-        guard !DurableFile.exists(store + "-wal"), var content = try? self.read(of: store), content.isInUse else {
+        let path = self.path(of: store)
+        guard !DurableFile.exists(store + "-wal"), var content = try? self.read(at: path), content.isInUse else {
             return
         }
         content.isInUse = false
-        try? DurableFile.write(content.encoded(), to: self.path(of: store))
+        try? DurableFile.write(content.encoded(), to: path)
     }
 
-    /// Records a synced commit in a single write.
+    /// Records a synced commit, in a single write to each file.
     func note(_ generation: UInt64) throws(FileError) {
-        try self.file.write(Content(isInUse: true, page: self.page, generation: generation).encoded(), at: 0)
+        let content = Content(isInUse: true, page: self.page, generation: generation).encoded()
+        try self.file.write(content, at: 0)
+        try self.copy.withLock { $0?.file }?.write(content, at: 0)
     }
 
     /// Records a clean shutdown, after the log was copied into the store and removed.

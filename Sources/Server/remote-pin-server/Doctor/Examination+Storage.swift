@@ -84,6 +84,7 @@ extension Examination {
         } else {
             self.add(.good(.store, text))
         }
+        self.checkMark(of: store)
         guard store.holder == nil, store.logByteCount == nil else { return }
         let differences = StoreFilesState.schemaDifferences(in: self.dataFolder, ofVersion: store.version)
         if !differences.isEmpty {
@@ -94,6 +95,16 @@ extension Examination {
         let findings = StoreFilesState.structureFindings(in: self.dataFolder)
         for finding in findings { self.add(.problem(.store, "damaged: \(finding)", cure: Self.restoreABackup)) }
         if findings.isEmpty, store.version == SQLiteWalletStore.version { await self.checkRecords() }
+    }
+
+    /// Compares a stopped store with the copy of its mark beside the audit log.
+    private mutating func checkMark(of store: StoreFilesState) {
+        let path = self.settings[SettingTable.auditFile]
+        guard let generation = store.generation, let marked = try? MarkCopy.generation(besideAuditLog: path),
+            generation < marked
+        else { return }
+        let older = OlderStore.mark(store: generation, mark: marked)
+        self.add(.problem(.store, "\(older)", cure: older.wayOut))
     }
 
     private static let restoreABackup = "restore a backup with `remote-pin-server restore`"
