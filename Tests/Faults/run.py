@@ -311,6 +311,29 @@ def rewritten(bench, dice):
     return bench.judge(folder)
 
 
+@fault("a file of the store moved, replaced or written under the server", 9, "ended with status 79, with its path")
+def changed_in_use(bench, dice):
+    turn = bench.file_turn = (getattr(bench, "file_turn", -1) + 1) % 9
+    folder = bench.copy("stopped")
+    data = folder / "lab/server/data"
+    path = [data / "wallets.db", data / "wallets.db-wal", folder / "lab/server/audit.log.mark"][turn % 3]
+    server = Server(bench, folder)
+    bench.load(folder, "wrong=1", "500ms")
+    content = path.read_bytes()
+    if turn >= 6 and turn % 3 < 2:
+        with open(path, "r+b") as file:
+            file.write(content)
+    else:
+        path.rename(folder / "moved")
+        if turn >= 3:
+            path.write_bytes(content)
+    bench.load(folder, "wrong=1", "1s")
+    is_named = str(path) in server.output
+    status = server.process.poll()
+    text = f"ended with status {status}" + (", with its path" if is_named else "")
+    return Outcome(text, status is None, server.output)
+
+
 @fault("one bit of vault.key", 6, REFUSED + "|served")
 def key_bit(bench, dice):
     folder = bench.copy("stopped")

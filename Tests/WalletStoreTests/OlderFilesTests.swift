@@ -224,6 +224,65 @@ struct OlderFilesTests {
         #expect(try await self.counted() == nil)
     }
 
+    /// A change to a file that a process has open.
+    enum Change: CaseIterable, Codable {
+        case removed, replaced, overwritten
+
+        func make(_ path: String) throws {
+            switch self {
+            case .removed: try DurableFile.remove(path)
+            case .replaced: try DurableFile.write(try DurableFile.read(path, atMost: 1 << 24), to: path)
+            case .overwritten:
+                let bytes = try DurableFile.read(path, atMost: 1 << 24)
+                let file = try RecordFile(opening: path)
+                try file.write(bytes, at: 0)
+            }
+        }
+    }
+
+    @Test(
+        "a process whose files are removed, replaced or written by another program judges nothing more and ends",
+        arguments: ["wallets.db", "wallets.db-wal", "wallets.db-mark", "audit.log.mark"],
+        Change.allCases
+    )
+    func exchanged(name: String, change: Change) async {
+        // A mark is overwritten again by the next commit.
+        guard change != .overwritten || !name.hasSuffix("mark") else { return }
+        await #expect(processExitsWith: .exitCode(71)) { [name = name as String, change = change as Change] in
+            let folder = TemporaryFolder()
+            let store = try SQLiteWalletStore.open(
+                folder: folder.path,
+                key: .test,
+                creating: true,
+                onFatal: { exit("\($0)".contains(name) ? 71 : 72) }
+            )
+            try await store.keepMark(besideAuditLog: folder.file("audit.log"))
+            let wallet = try await TestWallet(in: store)
+            for _ in 0..<3 { _ = try await store.judge(wallet.attempt(right: false)) }
+            try change.make(folder.file(name))
+            _ = try await store.judge(wallet.attempt(right: true))
+            exit(1)
+        }
+    }
+
+    @Test("a file that takes the place of an open one during a commit is noticed before an answer")
+    func exchangedInCommit() async {
+        await #expect(processExitsWith: .exitCode(71)) {
+            let folder = TemporaryFolder()
+            let store = try SQLiteWalletStore.open(
+                folder: folder.path,
+                key: .test,
+                creating: true,
+                onFatal: { _ in exit(71) }
+            )
+            try await store.queue.perform { connection in
+                try connection.setSolutionRevoked(true)
+                try Change.replaced.make(folder.file("wallets.db"))
+            }
+            exit(1)
+        }
+    }
+
     @Test("the copy of the mark beside an audit log follows the commits, and is overwritten where it is")
     func copy() async throws {
         let log = self.folder.file("audit.log")
@@ -234,11 +293,13 @@ struct OlderFilesTests {
         let wallet = try await TestWallet(in: store)
         #expect(try MarkCopy.generation(besideAuditLog: log) == store.generation)
         await store.close()
+        let file = try FileState(of: MarkCopy.path(besideAuditLog: log))
         store = try self.live.store()
         try await store.keepMark(besideAuditLog: log)
         _ = try await TestWallet(in: store).attempt(right: false)
         _ = try await store.judge(wallet.attempt(right: false))
         #expect(try MarkCopy.generation(besideAuditLog: log) == store.generation)
+        #expect(try FileState(of: MarkCopy.path(besideAuditLog: log)).isOfSameFile(as: file))
         await store.close()
         // A restore creates only a missing or damaged one.
         try MarkCopy.create(besideAuditLog: log)

@@ -23,6 +23,8 @@ struct BatchWriter {
     var committed = CommittedFacts()
     /// The store's mark, or nil if the store is not being served.
     var mark: StoreMark?
+    /// The store's files, or nil if they are not watched.
+    var files: WatchedFiles?
     /// The write-ahead log, or nil to leave it to SQLite's automatic checkpoints.
     var log: LogPages?
     let onFatal: @Sendable (FatalStoreError) -> Never
@@ -55,8 +57,11 @@ struct BatchWriter {
 
     /// Runs one batch and answers each of its steps.
     ///
-    /// Invariant (G3, G4): nothing is judged any more once the schema has an object that this program does not make.
+    /// Invariant (G3, G4): nothing is judged any more once the schema has an object that this program does not make, or
+    /// another program has replaced or written a file of the store.
     func run(_ batch: [CommitQueue.PendingStep]) {
+        self.watch { files throws(WatchedFiles.Change) in try files.requireUnchangedLog() }
+        defer { self.watch { files throws(WatchedFiles.Change) in if files.isBehind { try files.accept() } } }
         // If the schema cannot be read, neither can the batch.
         let differences = (try? self.connection.schemaDifferences(at: .now)) ?? []
         if !differences.isEmpty {
@@ -102,6 +107,7 @@ struct BatchWriter {
             }
             hasChanged = try self.connection.commit()
             if hasChanged { self.noteCommit() }
+            self.watch { files throws(WatchedFiles.Change) in try files.accept() }
             self.committed.note(self.connection)
             let duration = ContinuousClock.now - start
             self.latency.note(duration)
@@ -131,6 +137,7 @@ struct BatchWriter {
     /// Copies the log into the database if it is long enough, after the batch has been answered.
     private func copyLog(after stepCount: Int) {
         guard let log = self.log, log.count >= Self.mostLogPages(after: stepCount) else { return }
+        self.files?.noteOwnWrites()
         log.copyToDatabase()
     }
 
@@ -144,6 +151,21 @@ struct BatchWriter {
             if case .diskFull = error { isDiskFull = true }
             let reason = "wallet store: \(error); the process ends because lost attempts could go unnoticed"
             self.onFatal(FatalStoreError(reason, isDiskFull: isDiskFull))
+        }
+    }
+
+    /// Ends the process if another program has changed the store's files.
+    private func watch(_ look: (WatchedFiles) throws(WatchedFiles.Change) -> Void) {
+        guard let files else { return }
+        do throws(WatchedFiles.Change) {
+            try look(files)
+        } catch {
+            self.onFatal(
+                FatalStoreError(
+                    "wallet store: \(error). The process ends because counted attempts could be lost. Put the store's "
+                        + "own files back before the next start"
+                )
+            )
         }
     }
 
@@ -198,6 +220,7 @@ struct BatchWriter {
     /// caller may never repeat it. A wallet that has confirmed its next shares is an example. Therefore, every later
     /// commit tries again after its answers until the log is empty.
     private func emptyLog() -> Bool {
+        self.files?.noteOwnWrites()
         do {
             try self.connection.truncateLog()
             return true
@@ -208,6 +231,7 @@ struct BatchWriter {
     }
 
     private func rollBack() {
+        self.files?.noteOwnWrites()
         do {
             try self.connection.rollBack()
         } catch {

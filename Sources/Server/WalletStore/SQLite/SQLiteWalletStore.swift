@@ -88,6 +88,7 @@ package final class SQLiteWalletStore: WalletStore {
         let database: DatabaseQueue
         let committed = CommittedFacts()
         let mark: StoreMark?
+        let files: [WatchedFiles.Kept]?
         var upgradedFrom: Int?
         do {
             try self.requireWritable(path, in: folder)
@@ -110,6 +111,7 @@ package final class SQLiteWalletStore: WalletStore {
                         throw StoreOpenError(error, of: db)
                     }
                 }
+                files = try mark.map { mark in try WatchedFiles.look(at: path, mark) }
             } catch {
                 // SQLite removes the log when the last connection is closed. Only then can the mark say that no log
                 // exists.
@@ -127,6 +129,8 @@ package final class SQLiteWalletStore: WalletStore {
             database.inDatabase {
                 self.serve(
                     $0,
+                    at: path,
+                    files,
                     key: key,
                     mark: mark,
                     queue: queue,
@@ -240,6 +244,8 @@ package final class SQLiteWalletStore: WalletStore {
 
     private static func serve(
         _ db: Database,
+        at path: String,
+        _ files: [WatchedFiles.Kept]?,
         key: RecordKey,
         mark: StoreMark?,
         queue: CommitQueue,
@@ -262,6 +268,7 @@ package final class SQLiteWalletStore: WalletStore {
                 receipts: signer,
                 committed: committed,
                 mark: mark,
+                files: mark.map { WatchedFiles(of: path, mark: $0, files ?? []) },
                 log: LogPages(of: db),
                 onFatal: onFatal,
                 onRefusal: onRefusal
