@@ -231,6 +231,36 @@ struct SharedDatabaseProgramTests {
         #expect(await second.terminate() == 0)
     }
 
+    @Test("a denial on record whose row was removed is repeated, unless an operator reversed it at another server")
+    func removedDenial() async throws {
+        #expect(try await self.program("store", "init").exitCode == 0)
+        var (first, _) = try await self.start("a")
+        let (second, _) = try await self.start("b")
+        for code in ["kept", "reversed"] {
+            #expect(try await self.admin("revoke", "recovery-code", code, at: "a").exitCode == 80)
+        }
+        #expect(try await self.admin("deny-list", "remove", "reversed", at: "b").exitCode == 0)
+        #expect(try await self.admin("revoke", "solution", "--yes", at: "a").exitCode == 0)
+        #expect(try await self.admin("restore", "solution", "--yes", at: "b").exitCode == 0)
+        await first.kill()
+        try await self.database.run("delete from remote_pin.denied_recovery_codes")
+        (first, _) = try await self.start("a")
+        #expect(first.output.contains("a change on record was not in force and was repeated"), "\(first.output)")
+        for (code, status) in [("kept", 0), ("reversed", 1)] as [(String, Int32)] {
+            #expect(try await self.admin("deny-list", "show", code, at: "b").exitCode == status, "\(code)")
+        }
+        #expect(try await self.admin("status", at: "b").output.contains("\"solutionRevoked\":false"))
+
+        // Another program reverses the revocation of the solution.
+        #expect(try await self.admin("revoke", "solution", "--yes", at: "a").exitCode == 0)
+        #expect(await first.terminate() == 0)
+        try await self.database.run("update remote_pin.facts set solution_revoked = false")
+        (first, _) = try await self.start("a")
+        #expect(first.output.contains("a change on record was not in force and was repeated"), "\(first.output)")
+        #expect(await first.terminate() == 0)
+        #expect(await second.terminate() == 0)
+    }
+
     @Test("a server of another cluster does not start, and every command that compares settings names both clusters")
     func otherCluster() async throws {
         #expect(try await self.program("store", "init", flags: ["cluster.name": "north"]).exitCode == 0)

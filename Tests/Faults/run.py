@@ -334,6 +334,26 @@ def changed_in_use(bench, dice):
     return Outcome(text, status is None, server.output)
 
 
+@fault("rows of the update policy and of the deny list deleted", 2, "repeated, logged and on record")
+def rows_deleted(bench, dice):
+    folder = bench.copy("stopped")
+    server, lab = Server(bench, folder), folder / "lab"
+    bench.must("remote-pin-server", "admin", "update-policy", "set", "all", "..1.2=block", "--lab", lab)
+    bench.run("remote-pin-server", "admin", "revoke", "recovery-code", "code", "--lab", lab)
+    before = bench.must("remote-pin-server", "admin", "update-policy", "show", "--lab", lab)
+    server.ends()
+    edit(bench, folder, "DELETE FROM operator_values", "DELETE FROM denied_recovery_codes")
+    server = Server(bench, folder)
+    after = bench.must("remote-pin-server", "admin", "update-policy", "show", "--lab", lab)
+    status, shown = bench.run("remote-pin-server", "admin", "deny-list", "show", "code", "--lab", lab)
+    log = server.output
+    record = (lab / "server/audit.log").read_text()
+    is_well = "block" in after and after.count("block") == before.count("block") and status == 0
+    is_logged = log.count("was not in force and was repeated") >= 2 and record.count("not in force at the start") >= 4
+    text = ("repeated" if is_well else "GIVEN BACK") + (", logged and on record" if is_logged else "")
+    return Outcome(text, not is_well, f"{before}\n{after}\n{shown}\n{log}")
+
+
 @fault("one bit of vault.key", 6, REFUSED + "|served")
 def key_bit(bench, dice):
     folder = bench.copy("stopped")

@@ -44,7 +44,7 @@ struct RepeatedChangeTests {
     /// - Parameter mark: The entry that the store names.
     private static func start(
         _ server: InProcessServer,
-        after mark: AuditMark,
+        after mark: AuditMark?,
         _ body: (SQLiteWalletStore) async throws -> Void = { _ in }
     ) async throws -> [LostChange] {
         await server.stop()
@@ -136,6 +136,60 @@ struct RepeatedChangeTests {
                 #expect(report?.revocation == Revocation(reason: .recoveryCode, mayRegisterAnew: false))
             }
             #expect(lost.map(\.event) == [.deniedLink])
+        }
+    }
+
+    @Test(
+        "an update policy on record is in force at the start, with its time: a removed row, another one, a cleared one",
+        arguments: [
+            "DELETE FROM operator_values",
+            "UPDATE operator_values SET value = '- - ok'",
+            "INSERT INTO operator_values (name, value, set_at) VALUES ('update-policy ios', '- - ok', 1)",
+        ]
+    )
+    func updatePolicy(change: String) async throws {
+        try await InProcessServer.run { server in
+            let rules = [
+                try UpdateRule(below: AppVersion("1.4").orThrow(), .block(updateAvailable: true)).orThrow(),
+                try UpdateRule(below: AppVersion("2").orThrow(), .notify).orThrow(),
+            ]
+            try await server.give(SetUpdatePolicy([.android, .iOS], to: rules))
+            try await server.give(ClearUpdatePolicy([.iOS]))
+            let before = try await server.store.operatorValues().values
+            #expect(Set(before.keys) == ["update-policy android"])
+            try await Self.run([change], in: server)
+            server.clock.advance(by: .seconds(60))
+            let mark = server.audit.newest
+            let lost = try await Self.start(server, after: nil) { store in
+                let after = try await store.operatorValues().values
+                #expect(after == before)
+            }
+            let isOfIOS = change.hasPrefix("INSERT")
+            #expect(lost.map(\.event.rawValue) == [isOfIOS ? "update-policy clear" : "update-policy set"])
+            #expect(try await server.record().suffix(2).map(\.phase.name) == ["begun", "done"])
+            #expect(try await Self.start(server, after: mark) == [])
+        }
+    }
+
+    @Test("an update policy is repeated only if its last change on record is known, and no backup was restored since")
+    func uncertainPolicy() async throws {
+        for outcome in Outcome.allCases {
+            try await InProcessServer.run { server in
+                let rule = try UpdateRule(below: AppVersion("1.4").orThrow(), .block(updateAvailable: true)).orThrow()
+                try await server.give(SetUpdatePolicy([.android], to: [rule]))
+                let audit = server.audit
+                let event = outcome == .done ? AuditEvent.restore : .clearUpdatePolicy
+                let detail = outcome == .done ? "" : "android"
+                let begun = try await audit.append(event, by: .server, .begun, detail: detail).number
+                switch outcome {
+                case .done: try await audit.append(event, by: .server, .done(of: begun, result: ""), detail: detail)
+                case .failed: try await audit.append(event, by: .server, .failed(of: begun, reason: ""))
+                case .unclear: try await audit.append(event, by: .server, .unclear(of: begun, reason: ""))
+                }
+                try await Self.run(["DELETE FROM operator_values"], in: server)
+                let lost = try await Self.start(server, after: audit.newest)
+                #expect(lost.map(\.event) == (outcome == .failed ? [.setUpdatePolicy] : []), "\(outcome)")
+            }
         }
     }
 

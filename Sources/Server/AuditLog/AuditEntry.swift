@@ -116,6 +116,12 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
     package static let restoreSolution = AuditEvent(rawValue: "restore solution")
     /// An operator removed a recovery code from the deny list.
     package static let removeDenied = AuditEvent(rawValue: "deny-list remove")
+    /// An operator replaced the update rules of platforms.
+    ///
+    /// The detail contains the platforms and the rules.
+    package static let setUpdatePolicy = AuditEvent(rawValue: "update-policy set")
+    /// An operator removed the update rules of platforms, so that those in the settings apply.
+    package static let clearUpdatePolicy = AuditEvent(rawValue: "update-policy clear")
     /// A backup of the store was made.
     package static let backup = AuditEvent(rawValue: "backup")
     /// The store was replaced with a backup, which opened a new epoch.

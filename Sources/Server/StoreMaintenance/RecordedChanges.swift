@@ -10,6 +10,9 @@ internal import WalletStore
 /// Threat (G7): an attacker who can write to the database puts the older row of a revoked wallet back. Its values are
 /// genuine, so no MAC reveals it, and the store names the same entry of the log as before.
 ///
+/// The update policy of an embedded store is one of them: a rule that blocks a version must not go back to an earlier
+/// one or to none. The flags are not, because no wallet is safer without a feature.
+///
 /// A log may record a million ends. Therefore, an end takes 24 bytes here, and the ends are looked up in pages.
 struct RecordedChanges {
     /// The ends or blocks of wallets.
@@ -61,12 +64,25 @@ struct RecordedChanges {
     ///
     /// The reversal may have been committed, unless its entry `failed` follows.
     private var reversing: [UInt64: (change: Reversible, at: Timestamp)] = [:]
+    /// The rules of each platform that the log records last, or nil if those in the settings apply.
+    private var policies: [Platform: Policy] = [:]
+    /// The policies before a change that was begun, by the number of its entry.
+    ///
+    /// Until the change ends, the store may have either.
+    private var changing: [UInt64: [Platform: Policy]] = [:]
+
+    /// The recorded rules of a platform.
+    private struct Policy {
+        let text: String?
+        let at: Timestamp
+    }
 
     /// Processes the next log entry.
     ///
     /// - Parameter isInStore: Whether the entry is no newer than the store's mark.
     mutating func read(_ entry: AuditEntry, isInStore: Bool) {
         let record = entry.record
+        self.readPolicy(entry)
         switch record.phase {
         case .begun:
             guard let change = Self.reversed(by: record), let at = self.reversible.removeValue(forKey: change) else {
@@ -75,21 +91,53 @@ struct RecordedChanges {
             self.reversing[entry.number] = (change, at)
         case .failed(let of?, _):
             if let (change, at) = self.reversing.removeValue(forKey: of) { self.reversible[change] = at }
-        case .done(_?, _):
-            if isInStore { self.add(record) }
+        case .done(_?, _): self.add(record, isInStore: isInStore)
         case .done(nil, _):
             if isInStore, record.event == .blockedPermanently { self.blocks.add(record.subject.wallets, at: record.at) }
         case .failed(nil, _), .unclear: break
         }
     }
 
-    private mutating func add(_ record: AuditRecord) {
+    private mutating func readPolicy(_ entry: AuditEntry) {
+        let record = entry.record
+        // A restored store has the policy of its backup.
+        if record.event == .restore { (self.policies, self.changing) = ([:], [:]) }
+        switch record.phase {
+        case .begun:
+            guard let change = Self.policy(in: record) else { return }
+            self.changing[entry.number] = self.policies.filter { change.platforms.contains($0.key) }
+            for platform in change.platforms { self.policies[platform] = nil }
+        case .failed(let of?, _):
+            if let before = self.changing.removeValue(forKey: of) { self.policies.merge(before) { $1 } }
+        case .done(let of?, _):
+            guard let change = Self.policy(in: record) else { return }
+            self.changing[of] = nil
+            for platform in change.platforms { self.policies[platform] = Policy(text: change.text, at: record.at) }
+        case .unclear, .done(nil, _), .failed(nil, _): break
+        }
+    }
+
+    /// Returns the platforms whose update policy an entry changes and the new rules, or nil for any other entry.
+    private static func policy(in record: AuditRecord) -> (platforms: [Platform], text: String?)? {
+        guard record.event == .setUpdatePolicy || record.event == .clearUpdatePolicy, var rest = record.detail?[...]
+        else { return nil }
+        var platforms: [Platform] = []
+        while let platform = Platform(rawValue: String(rest.prefix { $0 != " " })) {
+            platforms.append(platform)
+            rest = rest.drop { $0 != " " }.dropFirst()
+        }
+        guard !platforms.isEmpty else { return nil }
+        return (platforms, record.event == .setUpdatePolicy ? String(rest) : nil)
+    }
+
+    private mutating func add(_ record: AuditRecord, isInStore: Bool) {
         guard let step = AuditReplay.ending(record) else { return }
         switch step {
-        case .end(let wallets, _, let at): self.ends[record.event, default: Wallets()].add(wallets, at: at)
+        case .end(let wallets, _, let at):
+            if isInStore { self.ends[record.event, default: Wallets()].add(wallets, at: at) }
         case .deny(let mac, let linked, let at):
             // The end of a wallet cannot be reversed together with the denial that caused it.
-            self.ends[.deniedLink, default: Wallets()].add(linked, at: at)
+            if isInStore { self.ends[.deniedLink, default: Wallets()].add(linked, at: at) }
             self.reversible[.denial(mac)] = self.reversible[.denial(mac)] ?? at
         case .setSolutionRevoked: self.reversible[.solution] = record.at
         case .allow, .block: break
@@ -106,8 +154,8 @@ struct RecordedChanges {
 
     /// Returns the changes that are not in force in the store.
     ///
-    /// In a shared store, these are only the ends and permanent blocks of wallets, because another server's log may
-    /// have the reversal of any other change.
+    /// A shared store names the reversals of changes by any of its servers. The update policy is compared only in an
+    /// embedded store, because another server's log may have a later one.
     func lost(from store: any ServedStore) async throws -> [LostChange] {
         var lost: [LostChange] = []
         for (event, wallets) in self.ends.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
@@ -116,18 +164,26 @@ struct RecordedChanges {
         }
         lost += try await self.blocks.lost { try await store.unblocked($0) }
             .map { LostChange(event: .blockedPermanently, subject: AuditSubject(wallets: $0.wallets), at: $0.at) }
-        guard !store.isShared else { return lost }
+        let values = try await store.operatorValues().values
         for (change, at) in self.reversible {
             switch change {
             case .denial(let mac):
+                if let reversal = values[OperatorValues.reversal(of: mac)], reversal.setAt >= at { continue }
                 guard try await store.denied(mac) == nil else { continue }
                 let linked = try await store.wallets(linkedTo: mac)
                 let subject = AuditSubject(wallets: linked, recoveryCode: mac)
                 lost.append(LostChange(event: .revokeRecoveryCode, subject: subject, at: at))
             case .solution:
+                if let reversal = values[OperatorValues.solutionReversal], reversal.setAt >= at { continue }
                 guard try await !store.isSolutionRevoked() else { continue }
                 lost.append(LostChange(event: .revokeSolution, subject: AuditSubject(), at: at))
             }
+        }
+        guard !store.isShared else { return lost }
+        for (platform, policy) in self.policies where values[platform.policyName]?.text != policy.text {
+            let event = policy.text == nil ? AuditEvent.clearUpdatePolicy : .setUpdatePolicy
+            let values = [platform.policyName: policy.text]
+            lost.append(LostChange(event: event, subject: AuditSubject(), at: policy.at, values: values))
         }
         return lost
     }
@@ -139,6 +195,8 @@ package struct LostChange: Hashable, Sendable {
     package let subject: AuditSubject
     /// The time of the change.
     package let at: Timestamp
+    /// The operator's values that the change sets or removes.
+    var values: [String: String?] = [:]
 }
 
 extension LostChange {
@@ -153,6 +211,14 @@ extension LostChange {
             for part in self.subject.inParts {
                 try await audit.append(self.event, by: .server, on: part, done, detail: Self.detail)
             }
+            return
+        }
+        if !self.values.isEmpty {
+            let detail = "\(self.values.keys.sorted().joined(separator: ", ")): \(Self.detail)"
+            let begun = try await audit.append(self.event, by: .server, .begun, detail: detail).number
+            _ = try await store.setOperatorValues(self.values, at: self.at)
+            let done = AuditPhase.done(of: begun, result: "repeated")
+            await audit.mustAppend(self.event, by: .server, done, detail: detail)
             return
         }
         for part in self.subject.inParts {

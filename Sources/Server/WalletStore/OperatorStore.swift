@@ -275,3 +275,15 @@ package struct OperatorValues: Hashable, Sendable {
         self.values = values
     }
 }
+
+extension Platform {
+    /// The name of the value for the platform's update policy.
+    package var policyName: String { "update-policy \(self.rawValue)" }
+}
+
+/// The names of the values in a shared store that tell a denial or revocation that an operator reversed, at any of its
+/// servers, from one whose row another program removed.
+extension OperatorValues {
+    package static func reversal(of mac: RecoveryCodeMAC) -> String { "deny-list removed \(mac)" }
+    package static let solutionReversal = "solution restored"
+}

@@ -111,6 +111,14 @@ extension DatabaseStatement {
             }
         ),
         (
+            """
+            insert into operator_values (name, value, set_at)
+            values ($1, '', floor(extract(epoch from clock_timestamp()) * 1000)::bigint)
+            on conflict (name) do update set set_at = excluded.set_at
+            """,
+            { _ in SimulatedRows(changed: 1) }
+        ),
+        (
             "update facts set solution_revoked = $1",
             {
                 try $0.lock(.facts)

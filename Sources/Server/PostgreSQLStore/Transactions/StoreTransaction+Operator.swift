@@ -66,7 +66,20 @@ extension StoreTransaction {
         self.isOnRecord = true
         self.endsAll = isRevoked
         try self.run("update facts set solution_revoked = $1", [.flag(isRevoked)])
+        if !isRevoked { try self.note(reversal: OperatorValues.solutionReversal) }
         return true
+    }
+
+    /// Records the reversal of a change that any server's log may have, at the time of the database.
+    private func note(reversal name: String) throws {
+        try self.run(
+            """
+            insert into operator_values (name, value, set_at)
+            values ($1, '', floor(extract(epoch from clock_timestamp()) * 1000)::bigint)
+            on conflict (name) do update set set_at = excluded.set_at
+            """,
+            [.text(name)]
+        )
     }
 
     /// Replaces the policy shared by all servers with this server's.
@@ -94,7 +107,9 @@ extension StoreTransaction {
             "delete from denied_recovery_codes where mac = $1 returning denied_at",
             [.bytes(mac.bytes)]
         )
-        return rows.count == 0 ? nil : try rows.time(0, 0)
+        guard rows.count > 0 else { return nil }
+        try self.note(reversal: OperatorValues.reversal(of: mac))
+        return try rows.time(0, 0)
     }
 
     func operatorValues() throws -> OperatorValues {

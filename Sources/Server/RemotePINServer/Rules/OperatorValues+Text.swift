@@ -7,11 +7,6 @@ extension FeatureFlag {
     var valueName: String { "flag \(self.rawValue)" }
 }
 
-extension Platform {
-    /// The name of the value for the platform's update policy.
-    var policyName: String { "update-policy \(self.rawValue)" }
-}
-
 /// Converts to and from `off`, `on`, `percentage 20`, or `wallets` followed by ids in hexadecimal.
 extension Rollout {
     package var text: String {
