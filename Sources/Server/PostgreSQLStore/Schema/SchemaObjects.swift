@@ -49,21 +49,24 @@ struct SchemaObjects {
 
     /// Returns the objects by their lines: kind and name, then a tab and the definition if it matters.
     ///
-    /// An index that is not valid is left out, because `reindex concurrently` makes one for a while. Publications and
-    /// default privileges change no write. Event triggers do not run for the store's statements, and casts, operators
-    /// and functions outside the schema are not looked up by them.
+    /// Objects that can change neither a result nor a row of the store's statements are left out, because
+    /// administrators and their tools make them: views, types, extended statistics, collations, text search objects,
+    /// publications and default privileges. So is an index that is not valid, because `reindex concurrently` makes one
+    /// for a while. Functions, operators and conversions are named, because PostgreSQL may choose one of them for an
+    /// expression. Event triggers do not run for the store's statements, and casts, operators and functions outside the
+    /// schema are not looked up by them.
     private static let query = """
         with relation as (
             select oid, relname, relkind, relpersistence, relrowsecurity or relforcerowsecurity as is_secured
-            from pg_class where relnamespace = 'remote_pin'::regnamespace and relkind not in ('i', 'I')
+            from pg_class
+            where relnamespace = 'remote_pin'::regnamespace and relkind not in ('i', 'I', 'v', 'm', 'c')
         )
         select 'version ' || schema_version as line from facts
         union all
         select concat_ws(' ',
             case relpersistence when 'u' then 'unlogged' end,
-            case relkind when 'r' then 'table' when 'S' then 'sequence' when 'v' then 'view'
-                when 'm' then 'materialized view' when 'f' then 'foreign table' when 'p' then 'partitioned table'
-                when 'c' then 'type' else relkind::text end,
+            case relkind when 'r' then 'table' when 'S' then 'sequence' when 'f' then 'foreign table'
+                when 'p' then 'partitioned table' else relkind::text end,
             relname)
         from relation
         union all
@@ -87,7 +90,6 @@ struct SchemaObjects {
         select 'trigger ' || tgname || ' on ' || relname from relation r join pg_trigger on tgrelid = r.oid
         union all
         select 'rule ' || rulename || ' on ' || relname from relation r join pg_rewrite on ev_class = r.oid
-        where relkind not in ('v', 'm')
         union all
         select 'policy ' || polname || ' on ' || relname from relation r join pg_policy on polrelid = r.oid
         union all
@@ -96,8 +98,10 @@ struct SchemaObjects {
         union all
         select pg_describe_object(classid, objid, 0) from pg_depend
         where refclassid = 'pg_namespace'::regclass and refobjid = 'remote_pin'::regnamespace
-            and classid not in
-                ('pg_class'::regclass, 'pg_default_acl'::regclass, 'pg_publication_namespace'::regclass)
+            and classid not in (
+                'pg_class'::regclass, 'pg_type'::regclass, 'pg_statistic_ext'::regclass, 'pg_collation'::regclass,
+                'pg_ts_config'::regclass, 'pg_ts_dict'::regclass, 'pg_ts_parser'::regclass,
+                'pg_ts_template'::regclass, 'pg_default_acl'::regclass, 'pg_publication_namespace'::regclass)
         """
 
     /// Parses the text of ``expression`` or ``statement``.
@@ -126,7 +130,10 @@ struct SchemaObjects {
         let own = SchemaReader.lines(in: Schema.statements(upTo: min(self.version, Schema.version)))
         let found = Dictionary(self.lines.map { Self.parts(of: $0) }) { $0 + "\n" + $1 }
         let expected = Dictionary(uniqueKeysWithValues: own.map { Self.parts(of: $0[...]) })
-        let unknown = found.keys.filter { expected[$0] == nil && !(isNext && Self.mayBeAdded($0)) }
+        // Only a column's default, which is compared, makes a sequence matter.
+        let unknown = found.keys.filter {
+            expected[$0] == nil && !$0.hasPrefix("sequence ") && !(isNext && Self.mayBeAdded($0))
+        }
         let changed = expected.filter { name, definition in found[name].map { $0 != definition } ?? false }.keys
         let missing = expected.keys.filter { found[$0] == nil }
         return unknown.sorted().map { "\($0) is unknown" } + changed.sorted().map { "\($0) is changed" }
@@ -134,7 +141,7 @@ struct SchemaObjects {
     }
 
     private static func mayBeAdded(_ name: String) -> Bool {
-        ["table ", "column ", "index ", "constraint ", "sequence "].contains { name.hasPrefix($0) }
+        ["table ", "column ", "index ", "constraint "].contains { name.hasPrefix($0) }
     }
 
     /// Splits a line into the name of the object and its definition.
