@@ -61,7 +61,8 @@ struct BatchWriter {
     /// another program has replaced or written a file of the store.
     func run(_ batch: [CommitQueue.PendingStep]) {
         self.watch { files throws(WatchedFiles.Change) in try files.requireUnchangedLog() }
-        defer { self.watch { files throws(WatchedFiles.Change) in if files.isBehind { try files.accept() } } }
+        // The answers have been sent. If this fails, the next batch finds the same.
+        defer { try? self.files?.acceptOwnWrites() }
         // If the schema cannot be read, neither can the batch.
         let differences = (try? self.connection.schemaDifferences(at: .now)) ?? []
         if !differences.isEmpty {

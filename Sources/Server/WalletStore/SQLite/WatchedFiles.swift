@@ -23,7 +23,7 @@ final class WatchedFiles {
     /// The database, the log and the marks.
     private var states: [Kept]
     /// Whether this process has written to the files since their states were recorded.
-    private(set) var isBehind = false
+    private var isBehind = false
 
     /// - Parameter opened: The files when the store was opened.
     init(of store: String, mark: StoreMark, _ opened: [Kept]) {
@@ -43,8 +43,14 @@ final class WatchedFiles {
     /// Notes that this process copies the log into the database, or may have left pages of a transaction in the log.
     func noteOwnWrites() { self.isBehind = true }
 
+    /// Records the files if this process has written to them since.
+    func acceptOwnWrites() throws(Change) {
+        if self.isBehind { try self.accept() }
+    }
+
     /// Throws if another program wrote to the log since the last transaction of this process.
     func requireUnchangedLog() throws(Change) {
+        try self.acceptOwnWrites()
         guard let before = self.states.first(where: { $0.path == self.log }) else { return }
         let now = try self.now { () throws(FileError) in try FileState(of: self.log) }
         guard now == before.state else { throw Self.written(self.log) }
