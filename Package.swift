@@ -18,31 +18,53 @@ let buildID = (Context.environment["REMOTE_PIN_BUILD_ID"] ?? "").filter {
     $0.isLetter || $0.isNumber || ".-+".contains($0)
 }
 
-// External libraries.
-let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
-let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
-let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
-let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
-let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
-let grdbSQLite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
-let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
-let histogram = Target.Dependency.product(name: "Histogram", package: "hdrhistogram-swift")
-let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
-let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
-let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
-let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
-let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
-let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
-let metricsTestKit = Target.Dependency.product(name: "MetricsTestKit", package: "swift-metrics")
-let mustache = Target.Dependency.product(name: "Mustache", package: "swift-mustache")
-let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
-let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
-let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
-let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
-let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
-let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
-let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
-let yams = Target.Dependency.product(name: "Yams", package: "Yams")
+/// The products of other packages, by package.
+let libraries = [
+    "GRDB.swift": "GRDB GRDBSQLite",
+    "hdrhistogram-swift": "Histogram",
+    "hummingbird": "Hummingbird HummingbirdCore",
+    "swift-argument-parser": "ArgumentParser",
+    "swift-asn1": "SwiftASN1",
+    "swift-crypto": "Crypto CryptoExtras",
+    "swift-http-types": "HTTPTypes",
+    "swift-log": "Logging",
+    "swift-metrics": "CoreMetrics Metrics MetricsTestKit",
+    "swift-mustache": "Mustache",
+    "swift-nio": "NIOCore NIOEmbedded NIOHTTP1 NIOPosix",
+    "swift-service-lifecycle": "ServiceLifecycle UnixSignals",
+    "swift-subprocess": "Subprocess",
+    "swift-system": "SystemPackage",
+    "Yams": "Yams",
+]
+
+extension [Target.Dependency] {
+    /// Returns the named targets and products of other packages.
+    static func named(_ names: String) -> [Target.Dependency] {
+        names.split(whereSeparator: \.isWhitespace).map(String.init).map { name in
+            let library = libraries.first { $0.value.split(separator: " ").contains(Substring(name)) }
+            return library.map { .product(name: name, package: $0.key) } ?? .target(name: name)
+        }
+    }
+}
+
+// The last component of a path is the name of the target, unless it has another one.
+extension Target {
+    static func module(_ path: String, named name: String? = nil, _ names: String = "") -> Target {
+        .target(name: name ?? lastComponent(path), dependencies: .named(names), path: path)
+    }
+
+    static func program(_ path: String, named name: String? = nil, _ names: String = "") -> Target {
+        .executableTarget(name: name ?? lastComponent(path), dependencies: .named(names), path: path)
+    }
+
+    static func tests(_ name: String, _ names: String = "") -> Target {
+        .testTarget(name: name, dependencies: .named(names))
+    }
+
+    private static func lastComponent(_ path: String) -> String {
+        String(path.split(separator: "/").last ?? "")
+    }
+}
 
 // Shared by client and server; depends on neither.
 let shared: [Target] = [
@@ -58,29 +80,15 @@ let shared: [Target] = [
         pkgConfig: "libprotobuf-c",
         providers: [.apt(["libprotobuf-c-dev"])]
     ),
-    .target(name: "Vocabulary", path: "Sources/Shared/Vocabulary"),
-    .target(
-        name: "ConfigText",
-        dependencies: [
-            yams
-        ],
-        path: "Sources/Shared/ConfigText"
-    ),
+    .module("Sources/Shared/Vocabulary"),
+    .module("Sources/Shared/ConfigText", "Yams"),
     .target(
         name: "CBuildID",
         path: "Sources/Shared/CBuildID",
         cSettings: buildID.isEmpty ? [] : [.define("REMOTE_PIN_BUILD_ID", to: "\"\(buildID)\"")]
     ),
-    .target(name: "CHostSystem", path: "Sources/Shared/CHostSystem"),
-    .target(
-        name: "HostSystem",
-        dependencies: [
-            "CBuildID",
-            "CHostSystem",
-            "Vocabulary",
-        ],
-        path: "Sources/Shared/HostSystem"
-    ),
+    .module("Sources/Shared/CHostSystem"),
+    .module("Sources/Shared/HostSystem", "CBuildID CHostSystem Vocabulary"),
     .target(
         name: "RemotePINProto",
         dependencies: [
@@ -91,111 +99,19 @@ let shared: [Target] = [
         sources: ["generated"],
         publicHeadersPath: "generated"
     ),
-    .target(
-        name: "Secrets",
-        dependencies: [
-            "COpenSSL",
-            crypto,
-        ],
-        path: "Sources/Shared/Secrets"
-    ),
-    .target(
-        name: "ChildPrograms",
-        dependencies: [
-            "HostSystem",
-            subprocess,
-        ],
-        path: "Sources/Shared/ChildPrograms"
-    ),
-    .target(
-        name: "CurveArithmetic",
-        dependencies: [
-            "COpenSSL"
-        ],
-        path: "Sources/Shared/CurveArithmetic"
-    ),
-    .target(
-        name: "Statements",
-        dependencies: [
-            "Secrets",
-            "Vocabulary",
-            crypto,
-        ],
-        path: "Sources/Shared/Statements"
-    ),
-    .target(
-        name: "Wire",
-        dependencies: [
-            "CProtobufC",
-            "RemotePINProto",
-            "Secrets",
-            "Vocabulary",
-        ],
-        path: "Sources/Shared/Wire"
-    ),
-    .target(
-        name: "Transport",
-        dependencies: [
-            "COpenSSL",
-            "HostSystem",
-            "Secrets",
-            "Vocabulary",
-            "Wire",
-            nioCore,
-            nioPosix,
-        ],
-        path: "Sources/Shared/Transport"
-    ),
-    .target(
-        name: "MetricsEndpoint",
-        dependencies: [
-            "HostSystem",
-            "Vocabulary",
-            coreMetrics,
-            nioCore,
-            nioHTTP1,
-            nioPosix,
-        ],
-        path: "Sources/Shared/MetricsEndpoint"
-    ),
-    .target(
-        name: "AdminProtocol",
-        dependencies: [
-            "Transport",
-            "Vocabulary",
-        ],
-        path: "Sources/Shared/AdminProtocol"
-    ),
-    .target(
-        name: "Evidence",
-        dependencies: [
-            "Vocabulary",
-            asn1,
-            crypto,
-        ],
-        path: "Sources/Shared/Evidence"
-    ),
+    .module("Sources/Shared/Secrets", "COpenSSL Crypto"),
+    .module("Sources/Shared/ChildPrograms", "HostSystem Subprocess"),
+    .module("Sources/Shared/CurveArithmetic", "COpenSSL"),
+    .module("Sources/Shared/Statements", "Secrets Vocabulary Crypto"),
+    .module("Sources/Shared/Wire", "CProtobufC RemotePINProto Secrets Vocabulary"),
+    .module("Sources/Shared/Transport", "COpenSSL HostSystem Secrets Vocabulary Wire NIOCore NIOPosix"),
+    .module("Sources/Shared/MetricsEndpoint", "HostSystem Vocabulary CoreMetrics NIOCore NIOHTTP1 NIOPosix"),
+    .module("Sources/Shared/AdminProtocol", "Transport Vocabulary"),
+    .module("Sources/Shared/Evidence", "Vocabulary SwiftASN1 Crypto"),
     // Where a lab's files lie, without the keys in them: production programs may link it.
-    .target(
-        name: "LabFiles",
-        dependencies: [
-            "ConfigText",
-            "HostSystem",
-            "Vocabulary",
-            yams,
-        ],
-        path: "Sources/Shared/LabFiles"
-    ),
+    .module("Sources/Shared/LabFiles", "ConfigText HostSystem Vocabulary Yams"),
     // The test authority with its private keys; ArchitectureTests keeps it out of the production programs.
-    .target(
-        name: "Lab",
-        dependencies: [
-            "Evidence",
-            "HostSystem",
-            "Vocabulary",
-        ],
-        path: "Sources/Shared/Lab"
-    ),
+    .module("Sources/Shared/Lab", "Evidence HostSystem Vocabulary"),
 ]
 
 let server: [Target] = [
@@ -205,1073 +121,285 @@ let server: [Target] = [
         pkgConfig: "libpq",
         providers: [.apt(["libpq-dev"])]
     ),
-    .target(
-        name: "PINPolicy",
-        dependencies: [
-            "Vocabulary"
-        ],
-        path: "Sources/Server/PINPolicy"
+    .module("Sources/Server/PINPolicy", "Vocabulary"),
+    .module("Sources/Server/AttestationVerifier", "Evidence Vocabulary Crypto CryptoExtras"),
+    .module("Sources/Server/Vault", "HostSystem Secrets Statements Vocabulary Metrics"),
+    .module("Sources/Server/AuditLog", "HostSystem Vault Vocabulary Crypto"),
+    .module("Sources/Server/CSQLiteSettings"),
+    .module("Sources/Server/PreparedSQL", "CSQLiteSettings GRDB GRDBSQLite"),
+    .module(
+        "Sources/Server/WalletStore",
+        "HostSystem PINPolicy PreparedSQL Secrets Statements Vocabulary GRDB Metrics"
     ),
-    .target(
-        name: "AttestationVerifier",
-        dependencies: [
-            "Evidence",
-            "Vocabulary",
-            crypto,
-            cryptoExtras,
-        ],
-        path: "Sources/Server/AttestationVerifier"
+    .module("Sources/Server/PostgreSQLClient", "CPostgreSQL"),
+    .module(
+        "Sources/Server/PostgreSQLStore",
+        "HostSystem PINPolicy PostgreSQLClient Secrets Statements Vocabulary WalletStore Metrics"
     ),
-    .target(
-        name: "Vault",
-        dependencies: [
-            "HostSystem",
-            "Secrets",
-            "Statements",
-            "Vocabulary",
-            metrics,
-        ],
-        path: "Sources/Server/Vault"
+    .module("Sources/Server/ServerSettings", "ConfigText HostSystem Vocabulary"),
+    .module(
+        "Sources/Server/EventHooks",
+        """
+        ChildPrograms HostSystem Vocabulary ServiceLifecycle Logging Metrics NIOCore NIOPosix Subprocess \
+        SystemPackage
+        """
     ),
-    .target(
-        name: "AuditLog",
-        dependencies: [
-            "HostSystem",
-            "Vault",
-            "Vocabulary",
-            crypto,
-        ],
-        path: "Sources/Server/AuditLog"
+    .module(
+        "Sources/Server/Witness",
+        "ChildPrograms HostSystem ServiceLifecycle Logging Metrics NIOCore NIOPosix Subprocess SystemPackage"
     ),
-    .target(name: "CSQLiteSettings", path: "Sources/Server/CSQLiteSettings"),
-    .target(
-        name: "PreparedSQL",
-        dependencies: [
-            "CSQLiteSettings",
-            grdb,
-            grdbSQLite,
-        ],
-        path: "Sources/Server/PreparedSQL"
+    .module(
+        "Sources/Server/StoreMaintenance",
+        "AuditLog HostSystem PINPolicy Secrets Vault Vocabulary WalletStore Crypto ServiceLifecycle Logging"
     ),
-    .target(
-        name: "WalletStore",
-        dependencies: [
-            "HostSystem",
-            "PINPolicy",
-            "PreparedSQL",
-            "Secrets",
-            "Statements",
-            "Vocabulary",
-            grdb,
-            metrics,
-        ],
-        path: "Sources/Server/WalletStore"
+    .module("Sources/Server/BatchVerification", "CurveArithmetic Vocabulary"),
+    .module(
+        "Sources/Server/RemotePINServer",
+        """
+        AttestationVerifier AuditLog BatchVerification Evidence HostSystem LogLines Secrets Statements Transport \
+        Vault Vocabulary WalletStore Wire Crypto ServiceLifecycle Logging Metrics
+        """
     ),
-    .target(
-        name: "PostgreSQLClient",
-        dependencies: [
-            "CPostgreSQL"
-        ],
-        path: "Sources/Server/PostgreSQLClient"
+    .module(
+        "Sources/Server/ServerCommandLine",
+        "AdminProtocol ConfigText HostSystem LabFiles Secrets ServerSettings Vocabulary ArgumentParser"
     ),
-    .target(
-        name: "PostgreSQLStore",
-        dependencies: [
-            "HostSystem",
-            "PINPolicy",
-            "PostgreSQLClient",
-            "Secrets",
-            "Statements",
-            "Vocabulary",
-            "WalletStore",
-            metrics,
-        ],
-        path: "Sources/Server/PostgreSQLStore"
+    .module(
+        "Sources/Server/Administration",
+        """
+        AdminProtocol AuditLog ConfigText HostSystem PINPolicy RemotePINServer Secrets ServerCommandLine \
+        ServerSettings StoreMaintenance Transport Vault Vocabulary WalletStore Wire ArgumentParser \
+        ServiceLifecycle Logging
+        """
     ),
-    .target(
-        name: "ServerSettings",
-        dependencies: [
-            "ConfigText",
-            "HostSystem",
-            "Vocabulary",
-        ],
-        path: "Sources/Server/ServerSettings"
+    .module(
+        "Sources/Server/StoreEpochs",
+        """
+        AuditLog HostSystem PINPolicy PostgreSQLStore ServerCommandLine StoreMaintenance Vault Vocabulary \
+        WalletStore
+        """
     ),
-    .target(
-        name: "EventHooks",
-        dependencies: [
-            "ChildPrograms",
-            "HostSystem",
-            "Vocabulary",
-            lifecycle,
-            logging,
-            metrics,
-            nioCore,
-            nioPosix,
-            subprocess,
-            systemPackage,
-        ],
-        path: "Sources/Server/EventHooks"
-    ),
-    .target(
-        name: "Witness",
-        dependencies: [
-            "ChildPrograms",
-            "HostSystem",
-            lifecycle,
-            logging,
-            metrics,
-            nioCore,
-            nioPosix,
-            subprocess,
-            systemPackage,
-        ],
-        path: "Sources/Server/Witness"
-    ),
-    .target(
-        name: "StoreMaintenance",
-        dependencies: [
-            "AuditLog",
-            "HostSystem",
-            "PINPolicy",
-            "Secrets",
-            "Vault",
-            "Vocabulary",
-            "WalletStore",
-            crypto,
-            lifecycle,
-            logging,
-        ],
-        path: "Sources/Server/StoreMaintenance"
-    ),
-    .target(
-        name: "BatchVerification",
-        dependencies: [
-            "CurveArithmetic",
-            "Vocabulary",
-        ],
-        path: "Sources/Server/BatchVerification"
-    ),
-    .target(
-        name: "RemotePINServer",
-        dependencies: [
-            "AttestationVerifier",
-            "AuditLog",
-            "BatchVerification",
-            "Evidence",
-            "HostSystem",
-            "LogLines",
-            "Secrets",
-            "Statements",
-            "Transport",
-            "Vault",
-            "Vocabulary",
-            "WalletStore",
-            "Wire",
-            crypto,
-            lifecycle,
-            logging,
-            metrics,
-        ],
-        path: "Sources/Server/RemotePINServer"
-    ),
-    .target(
-        name: "ServerCommandLine",
-        dependencies: [
-            "AdminProtocol",
-            "ConfigText",
-            "HostSystem",
-            "LabFiles",
-            "Secrets",
-            "ServerSettings",
-            "Vocabulary",
-            argumentParser,
-        ],
-        path: "Sources/Server/ServerCommandLine"
-    ),
-    .target(
-        name: "Administration",
-        dependencies: [
-            "AdminProtocol",
-            "AuditLog",
-            "ConfigText",
-            "HostSystem",
-            "PINPolicy",
-            "RemotePINServer",
-            "Secrets",
-            "ServerCommandLine",
-            "ServerSettings",
-            "StoreMaintenance",
-            "Transport",
-            "Vault",
-            "Vocabulary",
-            "WalletStore",
-            "Wire",
-            argumentParser,
-            lifecycle,
-            logging,
-        ],
-        path: "Sources/Server/Administration"
-    ),
-    .target(
-        name: "StoreEpochs",
-        dependencies: [
-            "AuditLog",
-            "HostSystem",
-            "PINPolicy",
-            "PostgreSQLStore",
-            "ServerCommandLine",
-            "StoreMaintenance",
-            "Vault",
-            "Vocabulary",
-            "WalletStore",
-        ],
-        path: "Sources/Server/StoreEpochs"
-    ),
-    .executableTarget(
-        name: "remote-pin-server",
-        dependencies: [
-            "Administration",
-            "AdminProtocol",
-            "AttestationVerifier",
-            "AuditLog",
-            "ChildPrograms",
-            "EventHooks",
-            "Evidence",
-            "HostSystem",
-            "LabFiles",
-            "LogLines",
-            "MetricsEndpoint",
-            "PINPolicy",
-            "PostgreSQLClient",
-            "PostgreSQLStore",
-            "RemotePINServer",
-            "ServerSettings",
-            "Statements",
-            "StoreEpochs",
-            "StoreMaintenance",
-            "Telemetry",
-            "Transport",
-            "Vault",
-            "Vocabulary",
-            "WalletStore",
-            "Witness",
-            argumentParser,
-            crypto,
-            lifecycle,
-            logging,
-            metrics,
-            nioPosix,
-            unixSignals,
-        ],
-        path: "Sources/Server/remote-pin-server"
+    .program(
+        "Sources/Server/remote-pin-server",
+        """
+        Administration AdminProtocol AttestationVerifier AuditLog ChildPrograms EventHooks Evidence HostSystem \
+        LabFiles LogLines MetricsEndpoint PINPolicy PostgreSQLClient PostgreSQLStore RemotePINServer \
+        ServerSettings Statements StoreEpochs StoreMaintenance Telemetry Transport Vault Vocabulary WalletStore \
+        Witness ArgumentParser Crypto ServiceLifecycle Logging Metrics NIOPosix UnixSignals
+        """
     ),
     // Makes labs; a program of its own, so that the server links no test authority.
-    .executableTarget(
-        name: "remote-pin-lab",
-        dependencies: [
-            "HostSystem",
-            "Lab",
-            "LabFiles",
-            "ServerSettings",
-            "StoreMaintenance",
-            argumentParser,
-        ],
-        path: "Sources/Server/remote-pin-lab"
-    ),
-    .target(
-        name: "Telemetry",
-        dependencies: [
-            "AttestationVerifier",
-            "MetricsEndpoint",
-            nioCore,
-        ],
-        path: "Sources/Server/Telemetry"
-    ),
-    .target(
-        name: "LogLines",
-        dependencies: [
-            "HostSystem",
-            "ServerSettings",
-            logging,
-        ],
-        path: "Sources/Server/LogLines"
-    ),
+    .program("Sources/Server/remote-pin-lab", "HostSystem Lab LabFiles ServerSettings StoreMaintenance ArgumentParser"),
+    .module("Sources/Server/Telemetry", "AttestationVerifier MetricsEndpoint NIOCore"),
+    .module("Sources/Server/LogLines", "HostSystem ServerSettings Logging"),
     // The only targets that link Hummingbird: what faces the web is a process of its own.
-    .target(
-        name: "DeletionPortal",
-        dependencies: [
-            "ConfigText",
-            "HostSystem",
-            "LogLines",
-            "ServerSettings",
-            "Transport",
-            "Vocabulary",
-            "Wire",
-            crypto,
-            httpTypes,
-            hummingbird,
-            hummingbirdCore,
-            lifecycle,
-            logging,
-            metrics,
-            mustache,
-            nioCore,
-            nioHTTP1,
-            unixSignals,
-        ],
-        path: "Sources/Server/DeletionPortal"
+    .module(
+        "Sources/Server/DeletionPortal",
+        """
+        ConfigText HostSystem LogLines ServerSettings Transport Vocabulary Wire Crypto HTTPTypes Hummingbird \
+        HummingbirdCore ServiceLifecycle Logging Metrics Mustache NIOCore NIOHTTP1 UnixSignals
+        """
     ),
-    .executableTarget(
-        name: "remote-pin-portal",
-        dependencies: [
-            "ConfigText",
-            "DeletionPortal",
-            "HostSystem",
-            "LabFiles",
-            "LogLines",
-            "MetricsEndpoint",
-            "ServerSettings",
-            "Telemetry",
-            argumentParser,
-            logging,
-        ],
-        path: "Sources/Server/remote-pin-portal"
+    .program(
+        "Sources/Server/remote-pin-portal",
+        """
+        ConfigText DeletionPortal HostSystem LabFiles LogLines MetricsEndpoint ServerSettings Telemetry \
+        ArgumentParser Logging
+        """
     ),
 ]
 
 let client: [Target] = [
-    .target(
-        name: "DeviceInterface",
-        dependencies: [
-            "Secrets",
-            "Vocabulary",
-        ],
-        path: "Sources/Client/Wallet/DeviceInterface"
+    .module("Sources/Client/Wallet/DeviceInterface", "Secrets Vocabulary"),
+    .module("Sources/Client/Wallet/WalletFlows", "DeviceInterface HostSystem Secrets Vocabulary"),
+    .module(
+        "Sources/Client/Wallet/WalletCore",
+        "DeviceInterface HostSystem Secrets Statements Transport Vocabulary WalletFlows Wire"
     ),
-    .target(
-        name: "WalletFlows",
-        dependencies: [
-            "DeviceInterface",
-            "HostSystem",
-            "Secrets",
-            "Vocabulary",
-        ],
-        path: "Sources/Client/Wallet/WalletFlows"
+    .module(
+        "Sources/Client/Wallet/SimulatedPhone",
+        """
+        ChildPrograms ConfigText DeviceInterface Evidence HostSystem Lab Secrets Vocabulary WalletCore Wire \
+        NIOCore NIOPosix Subprocess
+        """
     ),
-    .target(
-        name: "WalletCore",
-        dependencies: [
-            "DeviceInterface",
-            "HostSystem",
-            "Secrets",
-            "Statements",
-            "Transport",
-            "Vocabulary",
-            "WalletFlows",
-            "Wire",
-        ],
-        path: "Sources/Client/Wallet/WalletCore"
+    .module(
+        "Sources/Client/Wallet/Phone",
+        "ConfigText DeviceInterface HostSystem LabFiles SimulatedPhone Vocabulary WalletCore WalletFlows"
     ),
-    .target(
-        name: "SimulatedPhone",
-        dependencies: [
-            "ChildPrograms",
-            "ConfigText",
-            "DeviceInterface",
-            "Evidence",
-            "HostSystem",
-            "Lab",
-            "Secrets",
-            "Vocabulary",
-            "WalletCore",
-            "Wire",
-            nioCore,
-            nioPosix,
-            subprocess,
-        ],
-        path: "Sources/Client/Wallet/SimulatedPhone"
+    .module("Sources/Client/Wallet/TerminalApp", "DeviceInterface HostSystem Phone WalletCore WalletFlows"),
+    .module(
+        "Sources/Client/Wallet/Scenarios",
+        """
+        AdminProtocol ConfigText DeviceInterface HostSystem Lab LabFiles Phone Secrets SimulatedPhone TerminalApp \
+        Transport Vocabulary WalletCore WalletFlows Wire Mustache Yams
+        """
     ),
-    .target(
-        name: "Phone",
-        dependencies: [
-            "ConfigText",
-            "DeviceInterface",
-            "HostSystem",
-            "LabFiles",
-            "SimulatedPhone",
-            "Vocabulary",
-            "WalletCore",
-            "WalletFlows",
-        ],
-        path: "Sources/Client/Wallet/Phone"
+    .program(
+        "Sources/Client/Wallet/wallet",
+        """
+        ConfigText DeviceInterface HostSystem Phone Scenarios SimulatedPhone TerminalApp Vocabulary WalletCore \
+        WalletFlows ArgumentParser UnixSignals
+        """
     ),
-    .target(
-        name: "TerminalApp",
-        dependencies: [
-            "DeviceInterface",
-            "HostSystem",
-            "Phone",
-            "WalletCore",
-            "WalletFlows",
-        ],
-        path: "Sources/Client/Wallet/TerminalApp"
-    ),
-    .target(
-        name: "Scenarios",
-        dependencies: [
-            "AdminProtocol",
-            "ConfigText",
-            "DeviceInterface",
-            "HostSystem",
-            "Lab",
-            "LabFiles",
-            "Phone",
-            "Secrets",
-            "SimulatedPhone",
-            "TerminalApp",
-            "Transport",
-            "Vocabulary",
-            "WalletCore",
-            "WalletFlows",
-            "Wire",
-            mustache,
-            yams,
-        ],
-        path: "Sources/Client/Wallet/Scenarios"
-    ),
-    .executableTarget(
-        name: "wallet",
-        dependencies: [
-            "ConfigText",
-            "DeviceInterface",
-            "HostSystem",
-            "Phone",
-            "Scenarios",
-            "SimulatedPhone",
-            "TerminalApp",
-            "Vocabulary",
-            "WalletCore",
-            "WalletFlows",
-            argumentParser,
-            unixSignals,
-        ],
-        path: "Sources/Client/Wallet/wallet"
-    ),
-    .target(
-        name: "HistoryChecker",
-        dependencies: [
-            "Vocabulary"
-        ],
-        path: "Sources/Client/Load/HistoryChecker"
-    ),
-    .target(
-        name: "LoadPlan",
-        dependencies: [
-            "ConfigText"
-        ],
-        path: "Sources/Client/Load/LoadPlan"
-    ),
-    .target(
-        name: "LoadReport",
-        dependencies: [
-            "ConfigText",
-            histogram,
-            mustache,
-        ],
-        path: "Sources/Client/Load/LoadReport"
-    ),
+    .module("Sources/Client/Load/HistoryChecker", "Vocabulary"),
+    .module("Sources/Client/Load/LoadPlan", "ConfigText"),
+    .module("Sources/Client/Load/LoadReport", "ConfigText Histogram Mustache"),
     // Variable-time signing, which leaks the key; ArchitectureTests keeps it out of every wallet.
-    .target(
-        name: "FastSigning",
-        dependencies: [
-            "CurveArithmetic",
-            "Secrets",
-            "Statements",
-            "Vocabulary",
-        ],
-        path: "Sources/Client/Load/FastSigning"
+    .module("Sources/Client/Load/FastSigning", "CurveArithmetic Secrets Statements Vocabulary"),
+    .module(
+        "Sources/Client/Load/LoadFleet",
+        """
+        ConfigText Evidence FastSigning HistoryChecker HostSystem Lab LabFiles Secrets Statements Transport \
+        Vocabulary Wire
+        """
     ),
-    .target(
-        name: "LoadFleet",
-        dependencies: [
-            "ConfigText",
-            "Evidence",
-            "FastSigning",
-            "HistoryChecker",
-            "HostSystem",
-            "Lab",
-            "LabFiles",
-            "Secrets",
-            "Statements",
-            "Transport",
-            "Vocabulary",
-            "Wire",
-        ],
-        path: "Sources/Client/Load/LoadFleet"
+    .module(
+        "Sources/Client/Load/LoadEngine",
+        """
+        AdminProtocol ChildPrograms ConfigText HistoryChecker HostSystem Lab LabFiles LoadFleet LoadPlan \
+        LoadReport Secrets Statements Transport Vocabulary Wire Subprocess
+        """
     ),
-    .target(
-        name: "LoadEngine",
-        dependencies: [
-            "AdminProtocol",
-            "ChildPrograms",
-            "ConfigText",
-            "HistoryChecker",
-            "HostSystem",
-            "Lab",
-            "LabFiles",
-            "LoadFleet",
-            "LoadPlan",
-            "LoadReport",
-            "Secrets",
-            "Statements",
-            "Transport",
-            "Vocabulary",
-            "Wire",
-            subprocess,
-        ],
-        path: "Sources/Client/Load/LoadEngine"
-    ),
-    .target(
-        name: "LoadFlood",
-        dependencies: [
-            nioCore,
-            nioPosix,
-        ],
-        path: "Sources/Client/Load/LoadFlood"
-    ),
-    .executableTarget(
-        name: "pin-load",
-        dependencies: [
-            "ConfigText",
-            "HostSystem",
-            "LabFiles",
-            "LoadEngine",
-            "LoadFleet",
-            "LoadFlood",
-            "LoadPlan",
-            "LoadReport",
-            "MetricsEndpoint",
-            "Transport",
-            "Vocabulary",
-            "Wire",
-            argumentParser,
-            coreMetrics,
-        ],
-        path: "Sources/Client/Load/pin-load"
+    .module("Sources/Client/Load/LoadFlood", "NIOCore NIOPosix"),
+    .program(
+        "Sources/Client/Load/pin-load",
+        """
+        ConfigText HostSystem LabFiles LoadEngine LoadFleet LoadFlood LoadPlan LoadReport MetricsEndpoint \
+        Transport Vocabulary Wire ArgumentParser CoreMetrics
+        """
     ),
 ]
 
 // One test target for each target under test, and those that test the whole.
 let tests: [Target] = [
-    .target(
-        name: "TestSupport",
-        dependencies: [
-            "CurveArithmetic",
-            "DeviceInterface",
-            "HostSystem",
-            "Lab",
-            "LabFiles",
-            "Secrets",
-            "SimulatedPhone",
-            "Statements",
-            "Transport",
-            "Vocabulary",
-            "Wire",
-            nioCore,
-            nioPosix,
-        ],
-        path: "Tests/TestSupport"
+    .module(
+        "Tests/TestSupport",
+        """
+        CurveArithmetic DeviceInterface HostSystem Lab LabFiles Secrets SimulatedPhone Statements Transport \
+        Vocabulary Wire NIOCore NIOPosix
+        """
     ),
-    .testTarget(
-        name: "VocabularyTests",
-        dependencies: [
-            "Vocabulary"
-        ]
+    .tests("VocabularyTests", "Vocabulary"),
+    .tests("HostSystemTests", "HostSystem TestSupport Vocabulary"),
+    .tests("SecretsTests", "Secrets Crypto"),
+    .tests("BatchVerificationTests", "BatchVerification COpenSSL CurveArithmetic TestSupport Vocabulary Crypto"),
+    .tests("FastSigningTests", "BatchVerification FastSigning Secrets Statements TestSupport Vocabulary Crypto"),
+    .tests("StatementsTests", "BatchVerification Secrets Statements TestSupport Vocabulary"),
+    .tests("WireTests", "RemotePINProto Secrets TestSupport Vocabulary Wire"),
+    .tests("TransportTests", "COpenSSL Lab TestSupport Transport Vocabulary Wire NIOCore NIOEmbedded NIOPosix"),
+    .tests("EvidenceTests", "Evidence TestSupport Vocabulary"),
+    .tests("LabTests", "Evidence HostSystem Lab LabFiles TestSupport Vocabulary"),
+    .tests("PINPolicyTests", "PINPolicy TestSupport Vocabulary"),
+    .tests("AttestationVerifierTests", "AttestationVerifier Evidence Lab Vocabulary"),
+    .tests("VaultTests", "HostSystem Secrets Vault Vocabulary"),
+    .tests("AuditLogTests", "AuditLog HostSystem TestSupport Vault Vocabulary"),
+    .tests(
+        "EventHooksTests",
+        "ChildPrograms EventHooks MetricsEndpoint Telemetry TestSupport Vocabulary Logging NIOCore NIOPosix"
     ),
-    .testTarget(
-        name: "HostSystemTests",
-        dependencies: [
-            "HostSystem",
-            "TestSupport",
-            "Vocabulary",
-        ]
+    .tests("WitnessTests", "ChildPrograms MetricsEndpoint Telemetry TestSupport Witness Logging NIOCore NIOPosix"),
+    .tests(
+        "WalletStoreTests",
+        """
+        HostSystem PINPolicy PostgreSQLClient PostgreSQLStore PreparedSQL Secrets Statements TestSupport \
+        Vocabulary WalletStore GRDB MetricsTestKit
+        """
     ),
-    .testTarget(
-        name: "SecretsTests",
-        dependencies: [
-            "Secrets",
-            crypto,
-        ]
-    ),
-    .testTarget(
-        name: "BatchVerificationTests",
-        dependencies: [
-            "BatchVerification",
-            "COpenSSL",
-            "CurveArithmetic",
-            "TestSupport",
-            "Vocabulary",
-            crypto,
-        ]
-    ),
-    .testTarget(
-        name: "FastSigningTests",
-        dependencies: [
-            "BatchVerification",
-            "FastSigning",
-            "Secrets",
-            "Statements",
-            "TestSupport",
-            "Vocabulary",
-            crypto,
-        ]
-    ),
-    .testTarget(
-        name: "StatementsTests",
-        dependencies: [
-            "BatchVerification",
-            "Secrets",
-            "Statements",
-            "TestSupport",
-            "Vocabulary",
-        ]
-    ),
-    .testTarget(
-        name: "WireTests",
-        dependencies: [
-            "RemotePINProto",
-            "Secrets",
-            "TestSupport",
-            "Vocabulary",
-            "Wire",
-        ]
-    ),
-    .testTarget(
-        name: "TransportTests",
-        dependencies: [
-            "COpenSSL",
-            "Lab",
-            "TestSupport",
-            "Transport",
-            "Vocabulary",
-            "Wire",
-            nioCore,
-            nioEmbedded,
-            nioPosix,
-        ]
-    ),
-    .testTarget(
-        name: "EvidenceTests",
-        dependencies: [
-            "Evidence",
-            "TestSupport",
-            "Vocabulary",
-        ]
-    ),
-    .testTarget(
-        name: "LabTests",
-        dependencies: [
-            "Evidence",
-            "HostSystem",
-            "Lab",
-            "LabFiles",
-            "TestSupport",
-            "Vocabulary",
-        ]
-    ),
-    .testTarget(
-        name: "PINPolicyTests",
-        dependencies: [
-            "PINPolicy",
-            "TestSupport",
-            "Vocabulary",
-        ]
-    ),
-    .testTarget(
-        name: "AttestationVerifierTests",
-        dependencies: [
-            "AttestationVerifier",
-            "Evidence",
-            "Lab",
-            "Vocabulary",
-        ]
-    ),
-    .testTarget(
-        name: "VaultTests",
-        dependencies: [
-            "HostSystem",
-            "Secrets",
-            "Vault",
-            "Vocabulary",
-        ]
-    ),
-    .testTarget(
-        name: "AuditLogTests",
-        dependencies: [
-            "AuditLog",
-            "HostSystem",
-            "TestSupport",
-            "Vault",
-            "Vocabulary",
-        ]
-    ),
-    .testTarget(
-        name: "EventHooksTests",
-        dependencies: [
-            "ChildPrograms",
-            "EventHooks",
-            "MetricsEndpoint",
-            "Telemetry",
-            "TestSupport",
-            "Vocabulary",
-            logging,
-            nioCore,
-            nioPosix,
-        ]
-    ),
-    .testTarget(
-        name: "WitnessTests",
-        dependencies: [
-            "ChildPrograms",
-            "MetricsEndpoint",
-            "Telemetry",
-            "TestSupport",
-            "Witness",
-            logging,
-            nioCore,
-            nioPosix,
-        ]
-    ),
-    .testTarget(
-        name: "WalletStoreTests",
-        dependencies: [
-            "HostSystem",
-            "PINPolicy",
-            "PostgreSQLClient",
-            "PostgreSQLStore",
-            "PreparedSQL",
-            "Secrets",
-            "Statements",
-            "TestSupport",
-            "Vocabulary",
-            "WalletStore",
-            grdb,
-            metricsTestKit,
-        ]
-    ),
-    .testTarget(
-        name: "ServerSettingsTests",
-        dependencies: [
-            "ConfigText",
-            "ServerSettings",
-            "Vocabulary",
-        ]
-    ),
-    .testTarget(
-        name: "TelemetryTests",
-        dependencies: [
-            "HostSystem",
-            "MetricsEndpoint",
-            "Telemetry",
-            "TestSupport",
-            nioCore,
-            nioPosix,
-        ]
-    ),
-    .testTarget(
-        name: "MetricsEndpointTests",
-        dependencies: [
-            "MetricsEndpoint",
-            "TestSupport",
-            coreMetrics,
-            nioCore,
-            nioPosix,
-        ]
-    ),
-    .testTarget(
-        name: "DeletionPortalTests",
-        dependencies: [
-            "DeletionPortal",
-            "ServerSettings",
-            "TestSupport",
-            "Transport",
-            "Vocabulary",
-            httpTypes,
-            hummingbird,
-            lifecycle,
-            logging,
-            nioCore,
-        ]
+    .tests("ServerSettingsTests", "ConfigText ServerSettings Vocabulary"),
+    .tests("TelemetryTests", "HostSystem MetricsEndpoint Telemetry TestSupport NIOCore NIOPosix"),
+    .tests("MetricsEndpointTests", "MetricsEndpoint TestSupport CoreMetrics NIOCore NIOPosix"),
+    .tests(
+        "DeletionPortalTests",
+        """
+        DeletionPortal ServerSettings TestSupport Transport Vocabulary HTTPTypes Hummingbird ServiceLifecycle \
+        Logging NIOCore
+        """
     ),
     // A server in the test's process, for the tests of the server's targets.
-    .target(
-        name: "ServerTestSupport",
-        dependencies: [
-            "Administration",
-            "AdminProtocol",
-            "AttestationVerifier",
-            "AuditLog",
-            "HostSystem",
-            "Lab",
-            "MetricsEndpoint",
-            "PINPolicy",
-            "RemotePINServer",
-            "SimulatedPhone",
-            "Statements",
-            "StoreMaintenance",
-            "Telemetry",
-            "TestSupport",
-            "Transport",
-            "Vault",
-            "Vocabulary",
-            "WalletStore",
-            logging,
-        ],
-        path: "Tests/ServerTestSupport"
+    .module(
+        "Tests/ServerTestSupport",
+        """
+        Administration AdminProtocol AttestationVerifier AuditLog HostSystem Lab MetricsEndpoint PINPolicy \
+        RemotePINServer SimulatedPhone Statements StoreMaintenance Telemetry TestSupport Transport Vault \
+        Vocabulary WalletStore Logging
+        """
     ),
-    .testTarget(
-        name: "AdministrationTests",
-        dependencies: [
-            "Administration",
-            "AdminProtocol",
-            "AuditLog",
-            "HostSystem",
-            "RemotePINServer",
-            "ServerTestSupport",
-            "TestSupport",
-            "Transport",
-            "Vocabulary",
-            "WalletStore",
-        ]
+    .tests(
+        "AdministrationTests",
+        """
+        Administration AdminProtocol AuditLog HostSystem RemotePINServer ServerTestSupport TestSupport Transport \
+        Vocabulary WalletStore
+        """
     ),
-    .testTarget(
-        name: "StoreMaintenanceTests",
-        dependencies: [
-            "Administration",
-            "AdminProtocol",
-            "AuditLog",
-            "HostSystem",
-            "PINPolicy",
-            "PreparedSQL",
-            "RemotePINServer",
-            "Secrets",
-            "ServerTestSupport",
-            "SimulatedPhone",
-            "StoreMaintenance",
-            "TestSupport",
-            "Transport",
-            "Vault",
-            "Vocabulary",
-            "WalletStore",
-            "Wire",
-            logging,
-        ]
+    .tests(
+        "StoreMaintenanceTests",
+        """
+        Administration AdminProtocol AuditLog HostSystem PINPolicy PreparedSQL RemotePINServer Secrets \
+        ServerTestSupport SimulatedPhone StoreMaintenance TestSupport Transport Vault Vocabulary WalletStore Wire \
+        Logging
+        """
     ),
-    .testTarget(
-        name: "RemotePINServerTests",
-        dependencies: [
-            "Administration",
-            "AdminProtocol",
-            "AttestationVerifier",
-            "AuditLog",
-            "BatchVerification",
-            "DeviceInterface",
-            "Evidence",
-            "HostSystem",
-            "Lab",
-            "MetricsEndpoint",
-            "RemotePINServer",
-            "Secrets",
-            "ServerTestSupport",
-            "SimulatedPhone",
-            "Statements",
-            "TestSupport",
-            "Transport",
-            "Vault",
-            "Vocabulary",
-            "WalletStore",
-            "Wire",
-            logging,
-        ]
+    .tests(
+        "RemotePINServerTests",
+        """
+        Administration AdminProtocol AttestationVerifier AuditLog BatchVerification DeviceInterface Evidence \
+        HostSystem Lab MetricsEndpoint RemotePINServer Secrets ServerTestSupport SimulatedPhone Statements \
+        TestSupport Transport Vault Vocabulary WalletStore Wire Logging
+        """
     ),
-    .testTarget(
-        name: "WalletFlowsTests",
-        dependencies: [
-            "DeviceInterface",
-            "TestSupport",
-            "Vocabulary",
-            "WalletFlows",
-        ]
+    .tests("WalletFlowsTests", "DeviceInterface TestSupport Vocabulary WalletFlows"),
+    .tests(
+        "SimulatedPhoneTests",
+        """
+        AttestationVerifier ConfigText DeviceInterface Evidence HostSystem Lab Secrets SimulatedPhone TestSupport \
+        Transport Vocabulary WalletCore Wire Crypto
+        """
     ),
-    .testTarget(
-        name: "SimulatedPhoneTests",
-        dependencies: [
-            "AttestationVerifier",
-            "ConfigText",
-            "DeviceInterface",
-            "Evidence",
-            "HostSystem",
-            "Lab",
-            "Secrets",
-            "SimulatedPhone",
-            "TestSupport",
-            "Transport",
-            "Vocabulary",
-            "WalletCore",
-            "Wire",
-            crypto,
-        ]
+    .tests(
+        "WalletCoreTests",
+        "DeviceInterface Lab Secrets SimulatedPhone Statements TestSupport Vocabulary WalletCore WalletFlows Wire"
     ),
-    .testTarget(
-        name: "WalletCoreTests",
-        dependencies: [
-            "DeviceInterface",
-            "Lab",
-            "Secrets",
-            "SimulatedPhone",
-            "Statements",
-            "TestSupport",
-            "Vocabulary",
-            "WalletCore",
-            "WalletFlows",
-            "Wire",
-        ]
+    .tests("TerminalAppTests", "DeviceInterface HostSystem TerminalApp TestSupport Vocabulary WalletFlows"),
+    .tests(
+        "ScenariosTests",
+        """
+        ConfigText HostSystem LabFiles remote-pin-lab remote-pin-server Scenarios ServerSettings TerminalApp \
+        TestSupport WalletFlows Yams
+        """
     ),
-    .testTarget(
-        name: "TerminalAppTests",
-        dependencies: [
-            "DeviceInterface",
-            "HostSystem",
-            "TerminalApp",
-            "TestSupport",
-            "Vocabulary",
-            "WalletFlows",
-        ]
-    ),
-    .testTarget(
-        name: "ScenariosTests",
-        dependencies: [
-            "ConfigText",
-            "HostSystem",
-            "LabFiles",
-            "remote-pin-lab",
-            "remote-pin-server",
-            "Scenarios",
-            "ServerSettings",
-            "TerminalApp",
-            "TestSupport",
-            "WalletFlows",
-            yams,
-        ]
-    ),
-    .testTarget(
-        name: "HistoryCheckerTests",
-        dependencies: [
-            "HistoryChecker",
-            "TestSupport",
-            "Vocabulary",
-        ]
-    ),
-    .testTarget(
-        name: "LoadPlanTests",
-        dependencies: [
-            "LoadPlan",
-            "TestSupport",
-        ]
-    ),
+    .tests("HistoryCheckerTests", "HistoryChecker TestSupport Vocabulary"),
+    .tests("LoadPlanTests", "LoadPlan TestSupport"),
     .testTarget(
         name: "LoadReportTests",
-        dependencies: [
-            "LoadReport",
-            "pin-load",
-            "TestSupport",
-            argumentParser,
-            histogram,
-        ],
+        dependencies: .named("LoadReport pin-load TestSupport ArgumentParser Histogram"),
         exclude: ["Goldens"]
     ),
-    .testTarget(
-        name: "LoadFleetTests",
-        dependencies: [
-            "Evidence",
-            "FastSigning",
-            "HistoryChecker",
-            "HostSystem",
-            "LoadFleet",
-            "pin-load",
-            "remote-pin-lab",
-            "remote-pin-server",
-            "Secrets",
-            "Statements",
-            "TestSupport",
-            "Transport",
-            "Vocabulary",
-            "Wire",
-        ]
+    .tests(
+        "LoadFleetTests",
+        """
+        Evidence FastSigning HistoryChecker HostSystem LoadFleet pin-load remote-pin-lab remote-pin-server Secrets \
+        Statements TestSupport Transport Vocabulary Wire
+        """
     ),
-    .testTarget(
-        name: "LoadFloodTests",
-        dependencies: [
-            "Lab",
-            "LoadFlood",
-            "pin-load",
-            "remote-pin-lab",
-            "remote-pin-server",
-            "TestSupport",
-            "Vocabulary",
-            "Wire",
-        ]
-    ),
-    .testTarget(
-        name: "LoadEngineTests",
-        dependencies: [
-            "FastSigning",
-            "HostSystem",
-            "Lab",
-            "LabFiles",
-            "LoadEngine",
-            "LoadFleet",
-            "LoadPlan",
-            "LoadReport",
-            "pin-load",
-            "remote-pin-lab",
-            "remote-pin-server",
-            "TestSupport",
-            "Transport",
-            "Vocabulary",
-            "Wire",
-        ]
+    .tests("LoadFloodTests", "Lab LoadFlood pin-load remote-pin-lab remote-pin-server TestSupport Vocabulary Wire"),
+    .tests(
+        "LoadEngineTests",
+        """
+        FastSigning HostSystem Lab LabFiles LoadEngine LoadFleet LoadPlan LoadReport pin-load remote-pin-lab \
+        remote-pin-server TestSupport Transport Vocabulary Wire
+        """
     ),
     // Creates the scenario files that `explore` writes. It is a separate target, so that a test can use it.
-    .target(
-        name: "PlayedCounterexamples",
-        path: "Tests/PlayedCounterexamples"
+    .module("Tests/PlayedCounterexamples"),
+    .tests(
+        "EndToEndTests",
+        """
+        Evidence HostSystem Lab LabFiles PlayedCounterexamples remote-pin-lab remote-pin-portal remote-pin-server \
+        Secrets SimulatedPhone Statements TestSupport Transport Vocabulary wallet Wire NIOCore NIOPosix
+        """
     ),
-    .testTarget(
-        name: "EndToEndTests",
-        dependencies: [
-            "Evidence",
-            "HostSystem",
-            "Lab",
-            "LabFiles",
-            "PlayedCounterexamples",
-            "remote-pin-lab",
-            "remote-pin-portal",
-            "remote-pin-server",
-            "Secrets",
-            "SimulatedPhone",
-            "Statements",
-            "TestSupport",
-            "Transport",
-            "Vocabulary",
-            "wallet",
-            "Wire",
-            nioCore,
-            nioPosix,
-        ]
-    ),
-    .testTarget(name: "ArchitectureTests"),
+    .tests("ArchitectureTests"),
 ]
 
 /// The archive of libFuzzer without its main function, for `make fuzz`; nil in other builds.
@@ -1283,96 +411,35 @@ let benchmarks: [Target] =
     Context.environment["REMOTE_PIN_BENCHMARKS"] == nil
     ? []
     : [
-        .executableTarget(
-            name: "attestation-bench",
-            dependencies: [
-                "AttestationVerifier",
-                "Evidence",
-                "Lab",
-                "Vocabulary",
-                crypto,
-            ],
-            path: "Benchmarks/Attestation"
+        .program(
+            "Benchmarks/Attestation",
+            named: "attestation-bench",
+            "AttestationVerifier Evidence Lab Vocabulary Crypto"
         ),
-        .executableTarget(
-            name: "handshake-bench",
-            dependencies: [
-                "LoadFleet",
-                "LoadReport",
-                "Transport",
-            ],
-            path: "Benchmarks/Handshakes"
+        .program("Benchmarks/Handshakes", named: "handshake-bench", "LoadFleet LoadReport Transport"),
+        .program(
+            "Benchmarks/Receipts",
+            named: "receipt-bench",
+            "PINPolicy Secrets Statements Vocabulary WalletStore Wire"
         ),
-        .executableTarget(
-            name: "receipt-bench",
-            dependencies: [
-                "PINPolicy",
-                "Secrets",
-                "Statements",
-                "Vocabulary",
-                "WalletStore",
-                "Wire",
-            ],
-            path: "Benchmarks/Receipts"
+        .program(
+            "Tests/Explore",
+            named: "explore",
+            """
+            Administration AttestationVerifier AuditLog EmbeddedServer HostSystem PINPolicy PlayedCounterexamples \
+            PostgreSQLStore RemotePINServer Secrets ServerCommandLine Statements StoreMaintenance Vault Vocabulary \
+            WalletStore Wire GRDB Logging NIOEmbedded
+            """
         ),
-        .executableTarget(
-            name: "explore",
-            dependencies: [
-                "Administration",
-                "AttestationVerifier",
-                "AuditLog",
-                "EmbeddedServer",
-                "HostSystem",
-                "PINPolicy",
-                "PlayedCounterexamples",
-                "PostgreSQLStore",
-                "RemotePINServer",
-                "Secrets",
-                "ServerCommandLine",
-                "Statements",
-                "StoreMaintenance",
-                "Vault",
-                "Vocabulary",
-                "WalletStore",
-                "Wire",
-                grdb,
-                logging,
-                nioEmbedded,
-            ],
-            path: "Tests/Explore"
-        ),
-        .executableTarget(
-            name: "simulate",
-            dependencies: [
-                "Administration",
-                "AttestationVerifier",
-                "AuditLog",
-                "DeviceInterface",
-                "HistoryChecker",
-                "HostSystem",
-                "Lab",
-                "PINPolicy",
-                "PostgreSQLClient",
-                "PostgreSQLStore",
-                "RemotePINServer",
-                "Secrets",
-                "ServerCommandLine",
-                "SimulatedPhone",
-                "StoreEpochs",
-                "StoreMaintenance",
-                "Transport",
-                "Vault",
-                "Vocabulary",
-                "WalletCore",
-                "WalletFlows",
-                "WalletStore",
-                "Wire",
-                grdbSQLite,
-                logging,
-                nioCore,
-                nioEmbedded,
-            ],
-            path: "Tests/Simulate"
+        .program(
+            "Tests/Simulate",
+            named: "simulate",
+            """
+            Administration AttestationVerifier AuditLog DeviceInterface HistoryChecker HostSystem Lab PINPolicy \
+            PostgreSQLClient PostgreSQLStore RemotePINServer Secrets ServerCommandLine SimulatedPhone StoreEpochs \
+            StoreMaintenance Transport Vault Vocabulary WalletCore WalletFlows WalletStore Wire GRDBSQLite Logging \
+            NIOCore NIOEmbedded
+            """
         ),
     ]
 
@@ -1383,18 +450,7 @@ let embeddedServer: [Target] =
     benchmarks.isEmpty && fuzzer == nil
     ? []
     : [
-        .target(
-            name: "EmbeddedServer",
-            dependencies: [
-                "RemotePINServer",
-                "Transport",
-                "Vocabulary",
-                "Wire",
-                nioCore,
-                nioEmbedded,
-            ],
-            path: "Tests/EmbeddedServer"
-        )
+        .module("Tests/EmbeddedServer", "RemotePINServer Transport Vocabulary Wire NIOCore NIOEmbedded")
     ]
 
 /// The program of `make fuzz`.
@@ -1404,38 +460,14 @@ let fuzzing: [Target] =
             .systemLibrary(name: "CFuzzer", path: "Tests/Fuzz/CFuzzer"),
             .executableTarget(
                 name: "fuzz",
-                dependencies: [
-                    "Administration",
-                    "AttestationVerifier",
-                    "AuditLog",
-                    "CFuzzer",
-                    "ConfigText",
-                    "DeletionPortal",
-                    "EmbeddedServer",
-                    "Evidence",
-                    "HostSystem",
-                    "Lab",
-                    "PINPolicy",
-                    "RemotePINServer",
-                    "Scenarios",
-                    "Secrets",
-                    "ServerSettings",
-                    "SimulatedPhone",
-                    "Statements",
-                    "StoreMaintenance",
-                    "TestSupport",
-                    "Transport",
-                    "Vault",
-                    "Vocabulary",
-                    "WalletStore",
-                    "Wire",
-                    crypto,
-                    grdb,
-                    httpTypes,
-                    logging,
-                    metrics,
-                    nioCore,
-                ],
+                dependencies: .named(
+                    """
+                    Administration AttestationVerifier AuditLog CFuzzer ConfigText DeletionPortal EmbeddedServer \
+                    Evidence HostSystem Lab PINPolicy RemotePINServer Scenarios Secrets ServerSettings \
+                    SimulatedPhone Statements StoreMaintenance TestSupport Transport Vault Vocabulary \
+                    WalletStore Wire Crypto GRDB HTTPTypes Logging Metrics NIOCore
+                    """
+                ),
                 path: "Tests/Fuzz/Program",
                 linkerSettings: [.unsafeFlags(["-Xlinker", archive]), .linkedLibrary("stdc++")]
             ),
