@@ -101,7 +101,6 @@ let shared: [Target] = [
     ),
     .module("Sources/Shared/Secrets", "COpenSSL Crypto"),
     .module("Sources/Shared/ChildPrograms", "HostSystem Subprocess"),
-    .module("Sources/Shared/CurveArithmetic", "COpenSSL"),
     .module("Sources/Shared/Statements", "Secrets Vocabulary Crypto"),
     .module("Sources/Shared/Wire", "CProtobufC RemotePINProto Secrets Vocabulary"),
     .module("Sources/Shared/Transport", "COpenSSL HostSystem Secrets Vocabulary Wire NIOCore NIOPosix"),
@@ -152,11 +151,10 @@ let server: [Target] = [
         "Sources/Server/StoreMaintenance",
         "AuditLog HostSystem PINPolicy Secrets Vault Vocabulary WalletStore Crypto ServiceLifecycle Logging"
     ),
-    .module("Sources/Server/BatchVerification", "CurveArithmetic Vocabulary"),
     .module(
         "Sources/Server/RemotePINServer",
         """
-        AttestationVerifier AuditLog BatchVerification Evidence HostSystem LogLines Secrets Statements Transport \
+        AttestationVerifier AuditLog Evidence HostSystem LogLines Secrets Statements Transport \
         Vault Vocabulary WalletStore Wire Crypto ServiceLifecycle Logging Metrics
         """
     ),
@@ -245,12 +243,10 @@ let client: [Target] = [
     .module("Sources/Client/Load/HistoryChecker", "Vocabulary"),
     .module("Sources/Client/Load/LoadPlan", "ConfigText"),
     .module("Sources/Client/Load/LoadReport", "ConfigText Histogram Mustache"),
-    // Variable-time signing, which leaks the key; ArchitectureTests keeps it out of every wallet.
-    .module("Sources/Client/Load/FastSigning", "CurveArithmetic Secrets Statements Vocabulary"),
     .module(
         "Sources/Client/Load/LoadFleet",
         """
-        ConfigText Evidence FastSigning HistoryChecker HostSystem Lab LabFiles Secrets Statements Transport \
+        ConfigText Evidence HistoryChecker HostSystem Lab LabFiles Secrets Statements Transport \
         Vocabulary Wire
         """
     ),
@@ -276,16 +272,14 @@ let tests: [Target] = [
     .module(
         "Tests/TestSupport",
         """
-        CurveArithmetic DeviceInterface HostSystem Lab LabFiles Secrets SimulatedPhone Statements Transport \
+        DeviceInterface HostSystem Lab LabFiles Secrets SimulatedPhone Statements Transport \
         Vocabulary Wire NIOCore NIOPosix
         """
     ),
     .tests("VocabularyTests", "Vocabulary"),
     .tests("HostSystemTests", "HostSystem TestSupport Vocabulary"),
     .tests("SecretsTests", "Secrets Crypto"),
-    .tests("BatchVerificationTests", "BatchVerification COpenSSL CurveArithmetic TestSupport Vocabulary Crypto"),
-    .tests("FastSigningTests", "BatchVerification FastSigning Secrets Statements TestSupport Vocabulary Crypto"),
-    .tests("StatementsTests", "BatchVerification Secrets Statements TestSupport Vocabulary"),
+    .tests("StatementsTests", "Secrets Statements TestSupport Vocabulary"),
     .tests("WireTests", "RemotePINProto Secrets TestSupport Vocabulary Wire"),
     .tests("TransportTests", "COpenSSL Lab TestSupport Transport Vocabulary Wire NIOCore NIOEmbedded NIOPosix"),
     .tests("EvidenceTests", "Evidence TestSupport Vocabulary"),
@@ -343,7 +337,7 @@ let tests: [Target] = [
     .tests(
         "RemotePINServerTests",
         """
-        Administration AdminProtocol AttestationVerifier AuditLog BatchVerification DeviceInterface Evidence \
+        Administration AdminProtocol AttestationVerifier AuditLog DeviceInterface Evidence \
         HostSystem Lab MetricsEndpoint RemotePINServer Secrets ServerTestSupport SimulatedPhone Statements \
         TestSupport Transport Vault Vocabulary WalletStore Wire Logging
         """
@@ -378,7 +372,7 @@ let tests: [Target] = [
     .tests(
         "LoadFleetTests",
         """
-        Evidence FastSigning HistoryChecker HostSystem LoadFleet pin-load remote-pin-lab remote-pin-server Secrets \
+        Evidence HistoryChecker HostSystem LoadFleet pin-load remote-pin-lab remote-pin-server Secrets \
         Statements TestSupport Transport Vocabulary Wire
         """
     ),
@@ -386,7 +380,7 @@ let tests: [Target] = [
     .tests(
         "LoadEngineTests",
         """
-        FastSigning HostSystem Lab LabFiles LoadEngine LoadFleet LoadPlan LoadReport pin-load remote-pin-lab \
+        HostSystem Lab LabFiles LoadEngine LoadFleet LoadPlan LoadReport pin-load remote-pin-lab \
         remote-pin-server TestSupport Transport Vocabulary Wire
         """
     ),

@@ -7,7 +7,7 @@ struct HouseRulesTests {
 
     /// The only targets that may touch memory by address: thin wrappers around C.
     static let wrappers: Set<String> = [
-        "CurveArithmetic", "HostSystem", "PostgreSQLClient", "PreparedSQL", "Secrets", "Transport", "Wire",
+        "HostSystem", "PostgreSQLClient", "PreparedSQL", "Secrets", "Transport", "Wire",
     ]
 
     @Test("unsafe code appears only in the wrappers around C")
@@ -69,7 +69,7 @@ struct HouseRulesTests {
     func libraries() async throws {
         let owners = [
             "CPostgreSQL": ["PostgreSQLClient"], "CProtobufC": ["Wire"], "RemotePINProto": ["Wire"],
-            "COpenSSL": ["CurveArithmetic", "Secrets", "Transport"],
+            "COpenSSL": ["Secrets", "Transport"],
             "GRDB": ["PreparedSQL", "WalletStore"], "GRDBSQLite": ["PreparedSQL"], "Hummingbird": ["DeletionPortal"],
             "HummingbirdCore": ["DeletionPortal"], "Mustache": ["DeletionPortal", "LoadReport", "Scenarios"],
         ]

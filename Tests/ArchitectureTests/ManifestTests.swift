@@ -48,13 +48,4 @@ struct ManifestTests {
         }
         #expect(self.manifest.closure(of: "remote-pin-lab").contains("Lab"))
     }
-
-    @Test("only the load tool links variable-time signing")
-    func fastSigning() {
-        #expect(self.manifest.closure(of: "pin-load").contains("FastSigning"))
-        for (name, path) in self.manifest.paths where path.hasPrefix("Sources/") {
-            guard !path.hasPrefix("Sources/Client/Load/") else { continue }
-            #expect(!self.manifest.closure(of: name).contains("FastSigning"), "\(name)")
-        }
-    }
 }

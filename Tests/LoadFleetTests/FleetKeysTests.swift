@@ -1,5 +1,4 @@
 import Evidence
-import FastSigning
 import Secrets
 import Statements
 import TestSupport
@@ -23,9 +22,6 @@ struct FleetKeysTests {
         let (keys, wallet) = (FleetKeys(seed: Self.seed), WalletID.random())
         let hardwareKey = SigningKey(Self.derived("hardware key", wallet, 0, count: 48).p256SigningKey())
         #expect(keys.hardwareKey(of: wallet).publicKey == hardwareKey.publicKey)
-        let digest = SHA256Digest.of([generation])
-        let signed = keys.hardwareSigner(of: wallet).sign(digest)
-        #expect(P256NonceY(of: signed.signature, by: hardwareKey.publicKey, for: digest) == signed.nonceY)
         let id = PINKeyID(Self.derived("pin key id", wallet, generation, count: 16).exposedBytes())
         #expect(keys.pinKeyID(of: wallet, generation: UInt32(generation)) == id)
         let number =

@@ -42,13 +42,13 @@ struct InstructTests {
         }
     }
 
-    @Test("a signature that is not the candidate's ends the connection and costs no attempt", arguments: [true, false])
-    func signature(tellsNonce: Bool) async throws {
+    @Test("a signature that is not the candidate's ends the connection and costs no attempt")
+    func signature() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
             for tamper in 0..<5 {
                 let session = try await wallet.openSession()
-                var call = try session.instructCall(pin: wrong, tellsNonce: tellsNonce)
+                var call = try session.instructCall(pin: wrong)
                 switch tamper {
                 case 0: call.pinSignature = try #require(P256Signature(Array(repeating: 0, count: 64)))
                 case 1: call.pinSignature = try #require(P256Signature(Array(repeating: 0xFF, count: 64)))
@@ -69,28 +69,8 @@ struct InstructTests {
         }
     }
 
-    @Test(
-        "a client may omit its signature's R; a different R ends the connection and costs no attempt"
-    )
-    func nonce() async throws {
-        try await InProcessServer.run { server in
-            let wallet = try await server.wallet()
-            let session = try await wallet.openSession()
-            let calls = try [wrong, right].map { try session.instructCall(pin: $0, tellsNonce: false) }
-            #expect(await session.connection.answer(.instruct(calls[0])).isWrong)
-            #expect(await session.connection.answer(.instruct(calls[1])) == wallet.unlockShare.asValid)
-            var call = try session.instructCall(pin: wrong)
-            call.pinNonceY = try session.instructCall(pin: wrong, counter: 1).pinNonceY
-            #expect(await session.connection.answer(.instruct(call)) == .refused(.authenticationFailed))
-            #expect(await happens { await session.connection.closed() })
-            #expect(try await server.pinState(wallet) == untouched)
-        }
-    }
-
-    /// Concurrent signatures are verified in one batch; one connection's signature must not affect
-    /// another's verdict.
-    @Test("one connection's false signature changes no other verdict in its batch")
-    func falseSignatureInBatch() async throws {
+    @Test("one connection's false signature changes no other verdict that is given at the same time")
+    func falseSignatureAmongTrueOnes() async throws {
         try await InProcessServer.run { server in
             var honest: [(session: TestSession, calls: [Instruct])] = []
             for _ in 0..<4 {

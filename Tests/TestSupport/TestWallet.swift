@@ -290,8 +290,7 @@ package final class TestSession: Sendable {
         attemptID: AttemptID = .random(),
         counter: UInt64? = nil,
         pair: TestWallet.PINPair? = nil,
-        newPIN: (pair: TestWallet.PINPair, pin: String)? = nil,
-        tellsNonce: Bool = true
+        newPIN: (pair: TestWallet.PINPair, pin: String)? = nil
     ) throws -> Instruct {
         let counter =
             counter
@@ -311,14 +310,11 @@ package final class TestSession: Sendable {
         if let newPIN {
             newSignature = try newPIN.pair.key(for: newPIN.pin).sign(self.statement(.newPIN, counter, body))
         }
-        let signed = self.statement(.instructPIN, counter, body)
-        let signature = key.sign(signed)
         return Instruct(
             counter: counter,
             body: body,
-            pinSignature: signature,
-            newPINSignature: newSignature,
-            pinNonceY: tellsNonce ? P256NonceY(of: signature, by: key.publicKey, for: signed) : nil
+            pinSignature: key.sign(self.statement(.instructPIN, counter, body)),
+            newPINSignature: newSignature
         )
     }
 

@@ -34,13 +34,12 @@ private func openSession(wallet: Int = 16, proof: Int = 1024) -> [UInt8] {
     }
 }
 
-private func instruct(counter: UInt64 = 1, signature: Int = 64, newSignature: Int = 0, nonceY: Int = 0) -> [UInt8] {
+private func instruct(counter: UInt64 = 1, signature: Int = 64, newSignature: Int = 0) -> [UInt8] {
     request(6) {
         $0.number(1, counter)
         $0.bytes(2, [])
         $0.bytes(3, Samples.bytes(signature))
         $0.bytes(4, Samples.bytes(newSignature))
-        $0.bytes(5, Samples.bytes(nonceY))
     }
 }
 
@@ -66,8 +65,7 @@ struct MalformedMessageTests {
             (openSession(wallet: 15), .walletID), (openSession(wallet: 17), .walletID),
             (openSession(proof: 1025), .deviceProof),
             (instruct(counter: 0), .counter), (instruct(signature: 0), .pinSignature),
-            (instruct(newSignature: 63), .newPINSignature), (instruct(nonceY: 31), .pinNonceY),
-            (instruct(nonceY: 33), .pinNonceY),
+            (instruct(newSignature: 63), .newPINSignature),
             (revoke(String(repeating: "0", count: 17)), .deletionCode),
             (revoke(String(repeating: "0", count: 65)), .deletionCode),
             (request(7) { $0.bytes(1, Samples.bytes(20)) }, .text), (hello(app: "1.0\0" + forged), .text),
@@ -82,7 +80,7 @@ struct MalformedMessageTests {
         arguments: [
             hello(app: "1"), hello(platform: 2), hello(os: String(repeating: "x", count: 32)), register(token: 1),
             register(token: 256), register(proof: 1), register(proof: 1024), openSession(), instruct(counter: .max),
-            instruct(newSignature: 64), instruct(nonceY: 32), revoke(String(repeating: "0", count: 18)),
+            instruct(newSignature: 64), revoke(String(repeating: "0", count: 18)),
             revoke(String(repeating: "-", count: 64)),
         ]
     )

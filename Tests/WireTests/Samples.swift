@@ -10,7 +10,6 @@ enum Samples {
 
     static let key = P256PublicKey(hex: "04" + String(repeating: "5a", count: 64))
     static let signature = P256Signature(Samples.bytes(64))
-    static let nonceY = P256NonceY(Samples.bytes(32, 3))
     static let walletID = WalletID(Samples.bytes(16))
     static let pinKeyID = PINKeyID(Samples.bytes(16, 9))
     static let attemptID = AttemptID(Samples.bytes(16, 11))
@@ -67,7 +66,7 @@ enum Samples {
             .instruct(Instruct(counter: 1, body: self.bytes(120), pinSignature: signature)),
             .instruct(Instruct(counter: .max, body: [], pinSignature: signature, newPINSignature: signature)),
             .instruct(
-                Instruct(counter: 2, body: self.bytes(9), pinSignature: signature, pinNonceY: try need(self.nonceY))
+                Instruct(counter: 2, body: self.bytes(9), pinSignature: signature)
             ),
             .revokeWithCode("0123-4567-89ab-cdef-gh"),
             .reportWipe,

@@ -145,20 +145,6 @@ def gets_wrong_pins(lab, wallet, policy):
         expect(state.open.attempts_left == policy.attempts_per_round, "the right PIN resets the count")
 
 
-def sends_nonce(lab, wallet):
-    print("The wallet sends the R of its signatures")
-    with lab.greeted() as connection:
-        wallet.open_session(connection)
-        kind, _ = wallet.instruct(connection, 1, WRONG_PIN, nonce=True)
-        expect(kind == "wrong", "a wrong PIN is rejected")
-        kind, _ = wallet.instruct(connection, 2, PIN, nonce=True)
-        expect(kind == "check_pin", "the right PIN is accepted")
-        other = wallet.instruct_call(connection, 3, PIN, nonce=True)
-        other.pin_nonce_y = (rp.P - int.from_bytes(other.pin_nonce_y, "big")).to_bytes(32, "big")
-        expect_refused("AUTHENTICATION_FAILED", "a wrong R is rejected", lambda: connection.call(instruct=other))
-        expect(connection.is_closed_by_server(), "a wrong R closes the connection")
-
-
 def changes_pin(lab, wallet):
     print("The wallet changes its PIN")
     old, new = wallet.pair, Pair()
@@ -274,7 +260,6 @@ def main():
         policy, token = registers(lab, wallet)
         unlocks(lab, wallet)
         gets_wrong_pins(lab, wallet, policy)
-        sends_nonce(lab, wallet)
         changes_pin(lab, wallet)
         sends_bad_text(lab, wallet)
         is_refused(lab, wallet, token)

@@ -72,7 +72,6 @@ def statements():
             "sha256": rp.sha256(message).hex(),
             "public_key": rp.public_bytes(key).hex(),
             "signature": signature.hex(),
-            "nonce_y": rp.nonce_y(rp.public_bytes(key), message, signature).hex(),
         }
 
 
@@ -242,7 +241,6 @@ def requests():
             "counter": 2,
             "body": fixed("body instruct", 24),
             "pin_signature": fixed("pin signature", 64),
-            "pin_nonce_y": fixed("pin nonce y", 32),
         },
     )
     yield messages.Request(id=6, revoke_with_code={"deletion_code": "OIL0-1111-0000-ABCD-EF"})

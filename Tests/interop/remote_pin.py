@@ -7,13 +7,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, utils
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-# P-256 (FIPS 186-4, D.1.2.3): the prime, the order and the generator.
-P = 0xFFFFFFFF00000001000000000000000000000000FFFFFFFFFFFFFFFFFFFFFFFF
+# P-256 (FIPS 186-4, D.1.2.3): the order.
 Q = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
-G = (
-    0x6B17D1F2E12C4247F8BCE6E563A440F277037D812DEB33A0F4A13945D898C296,
-    0x4FE342E2FE1A7F9B8EE7EB4A7C0F9E162BCE33576B315ECECBB6406837BF51F5,
-)
 
 REGISTER_PIN = "remote-pin/1 register pin"
 REGISTER_DEVICE = "remote-pin/1 register device"
@@ -56,36 +51,6 @@ def sign(key, message, deterministic=False):
     der = key.sign(message, ec.ECDSA(hashes.SHA256(), deterministic_signing=deterministic))
     r, s = utils.decode_dss_signature(der)
     return r.to_bytes(32, "big") + s.to_bytes(32, "big")
-
-
-def added(a, b):
-    """Returns the sum of two points on P-256; None is the point at infinity."""
-    if a is None or b is None:
-        return a or b
-    if a[0] == b[0] and a[1] != b[1]:
-        return None
-    slope = (3 * a[0] ** 2 - 3) * pow(2 * a[1], -1, P) if a == b else (b[1] - a[1]) * pow(b[0] - a[0], -1, P)
-    x = (slope**2 - a[0] - b[0]) % P
-    return x, (slope * (a[0] - x) - a[1]) % P
-
-
-def times(factor, point):
-    result = None
-    for bit in f"{factor:b}":
-        result = added(result, result)
-        if bit == "1":
-            result = added(result, point)
-    return result
-
-
-def nonce_y(public_key, message, signature):
-    """Returns the y coordinate of the signature's R = (e·G + r·Q) / s."""
-    r, s = (int.from_bytes(half, "big") for half in (signature[:32], signature[32:]))
-    e = int.from_bytes(sha256(message), "big")
-    point = tuple(int.from_bytes(half, "big") for half in (public_key[1:33], public_key[33:]))
-    x, y = added(times(e * pow(s, -1, Q) % Q, G), times(r * pow(s, -1, Q) % Q, point))
-    assert x == r
-    return y.to_bytes(32, "big")
 
 
 def slot_part(pin, salt):

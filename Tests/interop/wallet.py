@@ -110,8 +110,8 @@ class Wallet:
         self.last_number = receipt.number
         return receipt
 
-    def instruct_call(self, connection, counter, pin, attempt=None, new=None, nonce=False, **instruction):
-        """Returns an Instruct call; `new` is (PIN, pair) to change the PIN, and `nonce` adds the R of the signature."""
+    def instruct_call(self, connection, counter, pin, attempt=None, new=None, **instruction):
+        """Returns an Instruct call; `new` is (PIN, pair) to change the PIN."""
         key = rp.pin_key(pin, self.pair.salt)
         new_key = rp.pin_key(new[0], new[1].salt) if new else None
         if new:
@@ -128,12 +128,10 @@ class Wallet:
         def statement(purpose):
             return rp.statement(purpose, connection.binding, self.id, counter, body)
 
-        signature = rp.sign(key, statement(rp.INSTRUCT_PIN))
         return messages.InstructRequest(
             counter=counter,
             body=body,
-            pin_signature=signature,
-            pin_nonce_y=rp.nonce_y(rp.public_bytes(key), statement(rp.INSTRUCT_PIN), signature) if nonce else b"",
+            pin_signature=rp.sign(key, statement(rp.INSTRUCT_PIN)),
             new_pin_signature=rp.sign(new_key, statement(rp.NEW_PIN)) if new else b"",
         )
 

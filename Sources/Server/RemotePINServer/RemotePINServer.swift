@@ -76,7 +76,6 @@ package final class RemotePINServer: Sendable {
 
     package let state: ServerState
     package let log: Logger
-    private let signatures: SignatureBatchers
     private let connections = Atomic<UInt64>(0)
 
     /// Creates a server and reads the flags and update policies set by operators.
@@ -96,7 +95,6 @@ package final class RemotePINServer: Sendable {
         }
         self.log = parts.log
         self.state = ServerState(parts, decoy: decoy, controls: controls)
-        self.signatures = SignatureBatchers(for: parts.store.expectedSteps)
     }
 
     /// Serves a connection from its first call to its last.
@@ -128,7 +126,6 @@ package final class RemotePINServer: Sendable {
             ),
             activity: activity,
             channelBinding: connection.channelBinding,
-            signatures: self.signatures[connection.eventLoopID],
             account: state.limits.sources.connect(connection.source),
             calledAt: state.clock.now(),
             log: CallLog(self.log, of: connection, id: id)

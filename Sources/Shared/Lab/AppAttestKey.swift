@@ -54,38 +54,21 @@ package struct AppAttestKey: Sendable {
     }
 
     /// Returns an assertion by this key with the given counter.
+    ///
+    /// Apple signs the nonce as a message, so ECDSA hashes it again.
     package func assertion(
         for clientDataHash: SHA256Digest,
         counter: UInt32,
         extensions: AppAttestExtensions? = nil
     ) -> AppAttestAssertion {
-        AppAttestAssertion(of: self.appID, for: clientDataHash, counter: counter, extensions: extensions) {
-            self.key.derSignature(for: $0)
-        }
-    }
-}
-
-extension AppAttestAssertion {
-    /// Creates an assertion of an app's key.
-    ///
-    /// Apple signs the nonce as a message, so ECDSA hashes it again.
-    ///
-    /// - Parameter sign: Returns the key's DER-encoded ECDSA signature of a message, using SHA-256.
-    package init(
-        of appID: String,
-        for clientDataHash: SHA256Digest,
-        counter: UInt32,
-        extensions: AppAttestExtensions? = nil,
-        sign: (_ message: [UInt8]) -> [UInt8]
-    ) {
         let data = AuthenticatorData(
-            rpIDHash: sha256(Array(appID.utf8)),
+            rpIDHash: sha256(Array(self.appID.utf8)),
             flags: AuthenticatorData.hasCredential,
             counter: counter,
             credential: nil,
             extensions: extensions
         ).encoded
-        let nonce = Self.nonce(authenticatorData: data, clientDataHash: clientDataHash.bytes)
-        self.init(signature: sign(nonce.bytes), authenticatorData: data)
+        let nonce = AppAttestAssertion.nonce(authenticatorData: data, clientDataHash: clientDataHash.bytes)
+        return AppAttestAssertion(signature: self.key.derSignature(for: nonce.bytes), authenticatorData: data)
     }
 }

@@ -187,9 +187,6 @@ final class FrameChannel: FrameReceiver {
     /// The executor of the connection's event loop, for its tasks.
     var executor: EventLoopTaskExecutor { .of(self.eventLoop) }
 
-    /// The identity of the connection's event loop.
-    var eventLoopID: ObjectIdentifier { ObjectIdentifier(self.eventLoop) }
-
     private func onLoop(_ act: @escaping @Sendable (FrameHandler) -> Void) {
         if self.eventLoop.inEventLoop {
             act(self.handler.value)

@@ -15,11 +15,6 @@ package final class ServerConnection: Sendable {
     /// The source that the client is counted towards for the per-source limits.
     package var source: PeerSource { self.frames.source }
 
-    /// The identity of the event loop.
-    ///
-    /// The tasks of all connections on a loop run on the same thread.
-    package var eventLoopID: ObjectIdentifier { self.frames.eventLoopID }
-
     let frames: FrameChannel
     private let idleInEnrollment: Duration
     private let idleWithSession: Duration

@@ -16,10 +16,6 @@ package typealias ChannelBinding = FixedBytes<ChannelBindingKind>
 package typealias P256PublicKey = FixedBytes<P256PublicKeyKind>
 /// A P-256 ECDSA signature in the form r‖s.
 package typealias P256Signature = FixedBytes<P256SignatureKind>
-/// The y coordinate of a P-256 ECDSA signature's point R, whose x coordinate is r.
-///
-/// It is as public as the signature.
-package typealias P256NonceY = FixedBytes<P256NonceYKind>
 /// A SHA-256 digest.
 public typealias SHA256Digest = FixedBytes<SHA256DigestKind>
 
@@ -36,8 +32,6 @@ package enum AttemptIDKind: FixedBytesKind { package static let byteCount = 16 }
 package enum ChannelBindingKind: FixedBytesKind { package static let byteCount = 32 }
 /// The kind of ``P256Signature``, which consists of r and s with 32 bytes each.
 package enum P256SignatureKind: FixedBytesKind { package static let byteCount = 64 }
-/// The kind of ``P256NonceY``.
-package enum P256NonceYKind: FixedBytesKind { package static let byteCount = 32 }
 /// The kind of ``SHA256Digest``.
 public enum SHA256DigestKind: FixedBytesKind {
     /// The number of bytes in 256 bits.

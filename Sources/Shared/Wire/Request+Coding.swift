@@ -156,7 +156,6 @@ extension Instruct {
         message.set(\.body, self.body)
         message.set(\.pin_signature, self.pinSignature)
         message.set(\.new_pin_signature, self.newPINSignature)
-        message.set(\.pin_nonce_y, self.pinNonceY)
     }
 
     fileprivate init(reading message: MessageReader<Remotepin__V1__InstructRequest>) throws(FieldFault) {
@@ -166,8 +165,7 @@ extension Instruct {
             body: try message.bytes(\.body, .message),
             pinSignature: try message.fixed(\.pin_signature, .pinSignature),
             newPINSignature: message.isEmpty(\.new_pin_signature)
-                ? nil : try message.fixed(\.new_pin_signature, .newPINSignature),
-            pinNonceY: message.isEmpty(\.pin_nonce_y) ? nil : try message.fixed(\.pin_nonce_y, .pinNonceY)
+                ? nil : try message.fixed(\.new_pin_signature, .newPINSignature)
         )
     }
 }

@@ -125,23 +125,17 @@ package struct Instruct: Hashable, Sendable {
     ///
     /// Only present for ChangePIN.
     package var newPINSignature: P256Signature?
-    /// The y coordinate that allows the server to verify `pinSignature` in a batch, which is faster.
-    ///
-    /// It has no other effect.
-    package var pinNonceY: P256NonceY?
 
     package init(
         counter: UInt64,
         body: [UInt8],
         pinSignature: P256Signature,
-        newPINSignature: P256Signature? = nil,
-        pinNonceY: P256NonceY? = nil
+        newPINSignature: P256Signature? = nil
     ) {
         self.counter = counter
         self.body = body
         self.pinSignature = pinSignature
         self.newPINSignature = newPINSignature
-        self.pinNonceY = pinNonceY
     }
 }
 

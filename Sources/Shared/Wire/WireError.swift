@@ -46,7 +46,7 @@ package enum WireField: String, Hashable, Sendable {
     case deviceProof, error, expiresAt, features, instruction, keyID, limits, maxInFlight
     case message, model, newPINKeyID, newPINSignature, newPublicKey, nextPresenceShare, nextUnlockShare
     case osVersion, pinKeyID
-    case pinLength, pinNonceY, pinPublicKey, pinSignature, pinState, platform, policy
+    case pinLength, pinPublicKey, pinSignature, pinState, platform, policy
     case presenceShare, reason, receipt, receiptKeys, recoveryCode, remaining, result, retryAfter, revocation
     case revokedAt, serverTime, sessionLifetime, solution, source, status, text, token, tokenLifetime
     case unlockShare, update, walletID

@@ -26,7 +26,7 @@ struct RequestFiller {
     /// The number that stands for the next counter.
     static let counterVariable: UInt8 = 0xC8
     static let variables = [
-        "@wallet", "@new-wallet", "@pin-id", "@second-id", "@right", "@wrong", "@second", "@sign", "@nonce", "@proof",
+        "@wallet", "@new-wallet", "@pin-id", "@second-id", "@right", "@wrong", "@second", "@sign", "@proof",
         "@token", "@code", "@attempt-1", "@attempt-2", "@certificate-0", "@certificate-1", "@certificate-2",
         "@certificate-3",
     ]
@@ -133,11 +133,6 @@ struct RequestFiller {
         let signature = FuzzedWallet.sign(signed, by: name)
         if call.first(3)?.bytes == Array("@sign".utf8), name != .wrong { self.hasPIN = true }
         call.replace(3, if: "@sign", by: signature.bytes)
-        call.replace(
-            5,
-            if: "@nonce",
-            by: P256NonceY(of: signature, by: FuzzedWallet.publicKey(name), for: signed).map(\.bytes)
-        )
         let newKey = node.children.first(5)?.children.first(1)?.bytes ?? []
         let new = FuzzedWallet.name(of: newKey) ?? .second
         let renewed = self.statement(.newPIN, self.wallet.id, body, counter: counter)

@@ -42,7 +42,7 @@ extension ServerTarget {
     private static func instruct(
         by key: String,
         _ instruction: [Node] = [.message(4, [])],
-        _ more: [Node] = [.text(5, "@nonce")],
+        _ more: [Node] = [],
         id: String = "@pin-id",
         attempt: [UInt8] = Array("@attempt-1".utf8)
     ) -> Node {

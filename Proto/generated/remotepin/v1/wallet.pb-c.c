@@ -3825,7 +3825,7 @@ const ProtobufCMessageDescriptor remotepin__v1__blocked_permanently__descriptor 
   (ProtobufCMessageInit) remotepin__v1__blocked_permanently__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor remotepin__v1__instruct_request__field_descriptors[5] =
+static const ProtobufCFieldDescriptor remotepin__v1__instruct_request__field_descriptors[4] =
 {
   {
     "counter",
@@ -3875,30 +3875,17 @@ static const ProtobufCFieldDescriptor remotepin__v1__instruct_request__field_des
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
-  {
-    "pin_nonce_y",
-    5,
-    PROTOBUF_C_LABEL_NONE,
-    PROTOBUF_C_TYPE_BYTES,
-    0,   /* quantifier_offset */
-    offsetof(Remotepin__V1__InstructRequest, pin_nonce_y),
-    NULL,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
 };
 static const unsigned remotepin__v1__instruct_request__field_indices_by_name[] = {
   1,   /* field[1] = body */
   0,   /* field[0] = counter */
   3,   /* field[3] = new_pin_signature */
-  4,   /* field[4] = pin_nonce_y */
   2,   /* field[2] = pin_signature */
 };
 static const ProtobufCIntRange remotepin__v1__instruct_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 0, 4 }
 };
 const ProtobufCMessageDescriptor remotepin__v1__instruct_request__descriptor =
 {
@@ -3908,7 +3895,7 @@ const ProtobufCMessageDescriptor remotepin__v1__instruct_request__descriptor =
   "Remotepin__V1__InstructRequest",
   "remotepin.v1",
   sizeof(Remotepin__V1__InstructRequest),
-  5,
+  4,
   remotepin__v1__instruct_request__field_descriptors,
   remotepin__v1__instruct_request__field_indices_by_name,
   1,  remotepin__v1__instruct_request__number_ranges,

@@ -754,14 +754,10 @@ struct  Remotepin__V1__InstructRequest
    * With ChangePIN: 64 bytes r‖s by the new key, purpose "remote-pin/1 new pin"; else empty.
    */
   ProtobufCBinaryData new_pin_signature;
-  /*
-   * Empty or 32 bytes: y of the point R whose x is the r of pin_signature (docs/protocol.md).
-   */
-  ProtobufCBinaryData pin_nonce_y;
 };
 #define REMOTEPIN__V1__INSTRUCT_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__instruct_request__descriptor) \
-    , 0, {0,NULL}, {0,NULL}, {0,NULL}, {0,NULL} }
+    , 0, {0,NULL}, {0,NULL}, {0,NULL} }
 
 
 typedef enum {

@@ -1,4 +1,3 @@
-internal import BatchVerification
 internal import HostSystem
 internal import Logging
 internal import LogLines
@@ -26,7 +25,7 @@ extension Conversation {
         await self.instructionLock?.acquire()
         defer { self.instructionLock?.release() }
         let body = try InstructBody(decoding: call.body)
-        try await self.verifySignatures(of: call, body: body, for: session.walletID)
+        try self.verifySignatures(of: call, body: body, for: session.walletID)
         let (result, receipt) = try await self.judge(body, in: session)
         guard let receipt else { return .instruct(result) }
         return .judged(result, receipt)
@@ -35,7 +34,7 @@ extension Conversation {
     /// Verifies the candidate key's signature over the bytes as received.
     ///
     /// If the PIN is being changed, also verifies the new key's signature.
-    private func verifySignatures(of call: Instruct, body: InstructBody, for walletID: WalletID) async throws {
+    private func verifySignatures(of call: Instruct, body: InstructBody, for walletID: WalletID) throws {
         self.server.store.expectedSteps.begin()
         defer { self.server.store.expectedSteps.end() }
         func statement(_ purpose: Purpose) -> Statement {
@@ -56,35 +55,14 @@ extension Conversation {
         case (_, _?): throw CallFailure.inconsistent(.newSignatureUnasked)
         case (_, nil): break
         }
-        let isValid =
-            if let nonceY = call.pinNonceY {
-                await self.isTrue(
-                    SignatureClaim(
-                        call.pinSignature,
-                        nonceY: nonceY,
-                        by: body.candidate,
-                        for: statement(.instructPIN).digest
-                    ),
-                    of: walletID
-                )
-            } else {
-                VerifyingKey(body.candidate)?.isValid(call.pinSignature, for: statement(.instructPIN)) == true
-            }
-        guard isValid else { throw CallFailure.authentication(.pinSignature) }
+        guard VerifyingKey(body.candidate)?.isValid(call.pinSignature, for: statement(.instructPIN)) == true else {
+            throw CallFailure.authentication(.pinSignature)
+        }
         if let newKey {
             guard VerifyingKey(newKey.key)?.isValid(newKey.signature, for: statement(.newPIN)) == true else {
                 throw CallFailure.authentication(.newPINSignature)
             }
         }
-    }
-
-    /// Verifies a signature in a batch, or separately if the wallet has recently sent a false one.
-    private func isTrue(_ claim: SignatureClaim, of wallet: WalletID) async -> Bool {
-        let falseSigners = self.server.limits.falseSigners
-        if falseSigners.contains(wallet, at: self.calledAt) { return claim.isTrue }
-        let isTrue = await self.signatures.isTrue(claim)
-        if !isTrue { falseSigners.note(wallet, at: self.calledAt) }
-        return isTrue
     }
 
     /// Counts and judges the attempt, and answers with its receipt.

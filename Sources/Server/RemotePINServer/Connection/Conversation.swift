@@ -24,8 +24,6 @@ struct Conversation {
     let handle: ConnectionHandle
     let activity: CallActivity
     let channelBinding: ChannelBinding
-    /// Verifies signatures in batches with those of other connections.
-    let signatures: SignatureBatcher
     /// The account of the peer's source, which limits are applied to.
     let account: SourceAccount
     var source: PeerSource { self.account.source }

@@ -10,7 +10,6 @@ final class RateLimits: Sendable {
     let sources: SourceTable
     let metrics: LimitMetrics
     let refusalLog = RefusalLogLimiter()
-    let falseSigners = FalseSigners()
     /// Limits the log lines about PIN changes, because a wallet may change its PIN as often as its source may call.
     let pinChangeLog = LogRateLimiter(burst: 500, each: .seconds(10))
 

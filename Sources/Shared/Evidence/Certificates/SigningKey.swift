@@ -56,16 +56,6 @@ package struct SigningKey: Sendable {
     }
 }
 
-extension P256Signature {
-    /// The DER encoding, as used in the attestation formats.
-    package var der: [UInt8] {
-        guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: self.bytes) else {
-            preconditionFailure("64 bytes are a raw P-256 signature")
-        }
-        return Array(signature.derRepresentation)
-    }
-}
-
 /// Returns the SHA-256 digest, as used in the attestation formats.
 package func sha256(_ bytes: [UInt8]) -> Vocabulary.SHA256Digest {
     guard let digest = Vocabulary.SHA256Digest(SHA256.hash(data: bytes)) else {

@@ -1,5 +1,4 @@
 internal import Evidence
-internal import FastSigning
 internal import Lab
 internal import Secrets
 internal import Statements
@@ -117,9 +116,9 @@ package struct Registrar: Sendable {
         return Register(
             token: enrollment.token,
             body: body,
-            pinSignature: pinKey.sign(statement(.registerPIN)).signature,
+            pinSignature: pinKey.sign(statement(.registerPIN)),
             deviceProof: FleetWallet.proof(
-                by: self.keys.hardwareSigner(of: walletID),
+                by: self.keys.hardwareKey(of: walletID),
                 platform,
                 of: statement(.registerDevice),
                 counter: UInt32(truncatingIfNeeded: self.counterBase + UInt64(attempt) + 1)

@@ -1,8 +1,7 @@
 internal import Evidence
-internal import FastSigning
 internal import Secrets
-internal import Statements
-internal import Vocabulary
+package import Statements
+package import Vocabulary
 
 /// Derives all secrets of a wallet from the fleet's seed, so that they need not be stored in the file.
 ///
@@ -14,7 +13,7 @@ internal import Vocabulary
 /// PIN keys are cached, because a derivation takes as long as several signatures, and runs return to the same wallets.
 final class FleetKeys: Sendable {
     private let seed: HMACKey
-    private let pinKeys = BoundedCache<PINKeyInputs, FastPINKey>(limit: FleetKeys.maxCached)
+    private let pinKeys = BoundedCache<PINKeyInputs, FleetPINKey>(limit: FleetKeys.maxCached)
     /// The shares that were verified to be the wallets'.
     let provenShares = BoundedCache<WalletID, Share>(limit: FleetKeys.maxCached)
 
@@ -43,11 +42,6 @@ final class FleetKeys: Sendable {
         SigningKey(self.derive(.hardwareKey, wallet, count: 48).p256SigningKey())
     }
 
-    /// Returns the same key in a form that signs faster.
-    func hardwareSigner(of wallet: WalletID) -> FastSigner {
-        FastSigner(material: self.derive(.hardwareKey, wallet, count: 48))
-    }
-
     /// Returns the public id of a PIN key.
     func pinKeyID(of wallet: WalletID, generation: UInt32) -> PINKeyID {
         guard let id = PINKeyID(self.derive(.pinKeyID, wallet, generation, count: 16).exposedBytes()) else {
@@ -57,7 +51,7 @@ final class FleetKeys: Sendable {
     }
 
     /// Returns the key derived from an entered PIN and the salt of a generation.
-    func pinKey(of wallet: WalletID, generation: UInt32, entry: PINChoice) -> FastPINKey {
+    func pinKey(of wallet: WalletID, generation: UInt32, entry: PINChoice) -> FleetPINKey {
         let inputs = PINKeyInputs(wallet: wallet, generation: generation, entry: entry)
         if let key = self.pinKeys[inputs] { return key }
         let right = self.derive(.digits, wallet, generation, count: 8).exposedBytes()
@@ -65,7 +59,8 @@ final class FleetKeys: Sendable {
         guard let pin = PIN(copying: Self.digits(of: entry.number(right: number))) else {
             preconditionFailure("six digits are a PIN")
         }
-        let key = FastPINKey(pin: pin, salt: self.derive(.salt, wallet, generation, count: PINKey.saltByteCount))
+        let salt = self.derive(.salt, wallet, generation, count: PINKey.saltByteCount)
+        let key = FleetPINKey(PINKey(pin: pin, salt: salt))
         self.pinKeys[inputs] = key
         return key
     }
@@ -85,6 +80,20 @@ final class FleetKeys: Sendable {
         info += generation.littleEndianBytes.reversed()
         return self.seed.derive(info: info, count: count)
     }
+}
+
+/// The key of an entered PIN, kept for further signatures.
+package final class FleetPINKey: Sendable {
+    private let key: PINKey
+
+    init(_ key: consuming PINKey) {
+        self.key = key
+    }
+
+    package var publicKey: P256PublicKey { self.key.publicKey }
+
+    /// Signs a statement as a wallet does.
+    package func sign(_ statement: Statement) -> P256Signature { self.key.sign(statement) }
 }
 
 /// The PIN that a simulated user enters.

@@ -1,5 +1,4 @@
 internal import HostSystem
-internal import FastSigning
 package import HistoryChecker
 internal import Secrets
 internal import Statements
@@ -238,7 +237,7 @@ package final class FleetSession: Sendable {
         let counter: UInt64
         let generation: UInt32
         let pinKeyID: PINKeyID
-        let key: FastPINKey
+        let key: FleetPINKey
     }
 
     private func next(_ entry: PINChoice) -> InstructionInputs {
@@ -257,7 +256,7 @@ package final class FleetSession: Sendable {
         _ instruction: Instruction,
         _ inputs: InstructionInputs,
         _ attemptID: AttemptID,
-        newKey: FastPINKey? = nil
+        newKey: FleetPINKey? = nil
     ) -> Instruct {
         let body = InstructBody(
             attemptID: attemptID,
@@ -274,13 +273,11 @@ package final class FleetSession: Sendable {
                 body: body
             )
         }
-        let signed = inputs.key.sign(statement(.instructPIN))
         return Instruct(
             counter: inputs.counter,
             body: body,
-            pinSignature: signed.signature,
-            newPINSignature: newKey.map { $0.sign(statement(.newPIN)).signature },
-            pinNonceY: signed.nonceY
+            pinSignature: inputs.key.sign(statement(.instructPIN)),
+            newPINSignature: newKey.map { $0.sign(statement(.newPIN)) }
         )
     }
 }

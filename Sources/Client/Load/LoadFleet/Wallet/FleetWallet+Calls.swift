@@ -1,5 +1,4 @@
 internal import Evidence
-internal import FastSigning
 internal import Lab
 internal import Statements
 internal import Transport
@@ -24,7 +23,7 @@ extension FleetWallet {
         )
         let counter = self.platform == .iOS ? try fleet.takeCounter(of: self) : 0
         let proof = Self.proof(
-            by: self.keys.hardwareSigner(of: self.walletID),
+            by: self.keys.hardwareKey(of: self.walletID),
             self.platform,
             of: statement,
             counter: counter
@@ -34,20 +33,16 @@ extension FleetWallet {
 
     /// Returns the hardware's proof for a statement: a signature on Android, or an assertion with its counter on iOS.
     static func proof(
-        by key: FastSigner,
+        by key: SigningKey,
         _ platform: Platform,
         of statement: Statement,
         counter: UInt32
     ) -> DeviceProof {
         let bytes: [UInt8]
         switch platform {
-        case .android: bytes = key.sign(statement.digest).signature.bytes
+        case .android: bytes = key.signature(for: statement.bytes).bytes
         case .iOS:
-            let assertion = AppAttestAssertion(of: LabApp.iOSAppID, for: statement.digest, counter: counter) {
-                message in
-                key.sign(.of(message)).signature.der
-            }
-            bytes = assertion.encoded
+            bytes = AppAttestKey(key, appID: LabApp.iOSAppID).assertion(for: statement.digest, counter: counter).encoded
         }
         guard let proof = DeviceProof(bytes) else { preconditionFailure("a proof has fewer than 1024 bytes") }
         return proof

@@ -1,4 +1,3 @@
-package import FastSigning
 internal import Lab
 package import Secrets
 internal import Statements
@@ -33,7 +32,7 @@ package struct FleetWallet: Sendable {
     /// Returns the key for an entered PIN.
     ///
     /// - Parameter generation: The generation of the right PIN. If nil, the one in the file is used.
-    package func pinKey(_ entry: PINChoice, generation: UInt32? = nil) -> FastPINKey {
+    package func pinKey(_ entry: PINChoice, generation: UInt32? = nil) -> FleetPINKey {
         self.keys.pinKey(of: self.walletID, generation: generation ?? self.generation, entry: entry)
     }
 

@@ -212,7 +212,6 @@ extension WalletEngine {
                 body: body
             )
         }
-        // `pin_nonce_y` is left out, because computing it would cost the phone more than it saves the server.
         return Instruct(
             counter: counter,
             body: body,
