@@ -52,7 +52,7 @@ enum AdminSamples {
             SetUpdatePolicy([.android, .iOS], to: try self.rules(UpdateRule.most)), ClearUpdatePolicy([.iOS]),
             ShowStatus(), ListWallets(limit: 1), wallets, ListSessions(limit: 1), ListSessions(after: .max), Reload(),
             SetLogLevel(nil), StartBackup(path: "/b"), ShowMaintenance(), RotateVault(), RetireVault(), ShowVaultKeys(),
-            RefreshShares(), ListRequests(), ConfirmRequest(id: "4f2a91c0", command: String(repeating: "x", count: 64)),
+            RefreshShares(),
             StartBackup(path: "/" + String(repeating: "b", count: StartBackup.byteCounts.upperBound - 1)),
         ]
         calls += rollouts.map { SetFlag(.safeBiometricUnlock, to: $0) }

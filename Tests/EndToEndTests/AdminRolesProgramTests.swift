@@ -16,9 +16,9 @@ struct AdminRolesProgramTests {
 
     init() async throws { self.lab = try await LabUnderTest() }
 
-    private func start(_ more: String...) async throws -> ServerProcess {
+    private func start() async throws -> ServerProcess {
         try await ServerProcess.start(
-            ["serve", self.lab.lab.path, "--admin.socket", self.socket] + Self.roles + more
+            ["serve", self.lab.lab.path, "--admin.socket", self.socket] + Self.roles
         )
     }
 
@@ -67,32 +67,10 @@ struct AdminRolesProgramTests {
         #expect(phases.count { $0 == "failed" } == (isAllowed.exitCode == 0 ? 4 : 3), "\(log.output)")
     }
 
-    @Test("two users revoke the solution together; neither sudo nor an id without an account gives a second person")
-    func twoPersons() async throws {
-        let server = try await self.start("--admin.two-persons", "true")
-        // Accounts of every machine.
-        let (daemon, bin) = (1, 2)
-        func give(_ user: Int, _ arguments: String...) async throws -> ProgramRun {
-            try await self.run(user: user, "4242,4245", arguments)
-        }
-        let requested = try await give(daemon, "revoke", "solution", "--yes")
-        #expect(requested.exitCode == 77 && requested.output.contains("Not done yet"), "\(requested.output)")
-        let id = try String((requested.output.firstMatch(of: /confirm ([0-9a-f]{8})/)).orThrow().1)
-        for user in [daemon, 0, 64_001] {
-            let refused = try await give(user, "confirm", id, "revoke", "solution")
-            #expect(refused.exitCode == 77, "\(refused.output)")
-        }
-        #expect(try await give(bin, "requests").output.contains(id))
-        let done = try await give(bin, "confirm", id, "revoke", "solution")
-        #expect(done.exitCode == 0 && done.output.contains("requested by uid 1 (daemon)"), "\(done.output)")
-        #expect(try await give(bin, "status").output.contains("revoked"))
-        #expect(await server.terminate() == 0)
-    }
-
     @Test("role groups without a group that opens the socket are rejected at the start and by check-config")
     func configuration() async throws {
         for arguments in [
-            ["--admin.security-group", "4245"], ["--admin.two-persons", "true"],
+            ["--admin.security-group", "4245"],
             ["--admin.group", "4242", "--admin.support-group", "no-such-group"],
         ] {
             for command in ["serve", "check-config"] {

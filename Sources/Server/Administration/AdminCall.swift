@@ -21,8 +21,6 @@ package protocol AdminCall: Codable, Sendable {
     static var commandLine: (any ParsableCommand.Type)? { get }
     /// The lowest role that is allowed to run the command with these arguments.
     var role: AdminRole { get }
-    /// Whether a second person must confirm the command when ``AdminRoles/confirmation`` is set.
-    static var needsTwoPersons: Bool { get }
     /// Determines which audit entries are written, and when.
     var effect: AdminEffect { get }
     /// The arguments to include in the audit entries, in addition to the subject.
@@ -89,7 +87,6 @@ extension AdminCall {
     package var auditDetail: String? { nil }
     /// Defaults to the highest role, so that a new command is not available to lower roles unless it says so.
     package var role: AdminRole { .security }
-    package static var needsTwoPersons: Bool { false }
 
     package func validate() throws(AdminFailure) {}
 

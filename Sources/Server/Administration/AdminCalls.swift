@@ -4,7 +4,7 @@ package import AuditLog
 /// All operator commands, in the order of the command-line help.
 package enum AdminCalls {
     package static let all: [any AdminCall.Type] = [
-        ShowStatus.self, ListSessions.self, Reload.self, SetLogLevel.self, ListRequests.self, ConfirmRequest.self,
+        ShowStatus.self, ListSessions.self, Reload.self, SetLogLevel.self,
         ShowWallet.self, ListWallets.self,
         RevokeWallets.self, RevokeRecoveryCode.self, RevokeSolution.self, RestoreSolution.self,
         ListDenied.self, ShowDenied.self, RemoveDenied.self,

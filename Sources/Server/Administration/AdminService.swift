@@ -23,10 +23,7 @@ package struct AdminService: Sendable {
     package let roles: AdminRoles
     let lanes = KeyedAsyncLock<AdminLane>()
     let pages = ListPages()
-    let pending = PendingRequests()
     let refused: RefusedCommands
-    /// The user who sent the current command, or nil outside a command.
-    private(set) var caller: AdminCaller?
 
     package init(
         of server: RemotePINServer,
@@ -48,19 +45,10 @@ package struct AdminService: Sendable {
     /// user and the outcome. A command that changes something is also recorded before the change. Commands and replies
     /// are never logged in full, because commands can contain recovery codes.
     package func carryOut<Call: AdminCall>(_ call: Call, by peer: LocalPeer) async throws(AdminFailure) -> Call.Reply {
-        let name = await self.name(of: peer.userID)
-        let actor = AuditActor.user(peer.userID, name: name)
-        let caller = AdminCaller(
-            userID: peer.userID,
-            actor: actor,
-            isPerson: name != nil && self.roles.isPerson(peer)
-        )
+        let actor = AuditActor.user(peer.userID, name: await self.name(of: peer.userID))
         do {
-            try await self.requireRole(for: call, of: peer, caller)
-            try await self.requireSecondPerson(for: call, of: caller)
-            var service = self
-            service.caller = caller
-            let reply = try await service.recorded(call, by: actor)
+            try await self.requireRole(for: call, of: peer, actor)
+            let reply = try await self.recorded(call, by: actor)
             self.server.log.notice(
                 "admin command done",
                 metadata: ["command": "\(Call.name)", "by": "\(actor.rawValue)"]
@@ -83,18 +71,6 @@ package struct AdminService: Sendable {
             DispatchQueue.global().async { continuation.resume(returning: nameOfUser(user)) }
         }
     }
-}
-
-/// The user who sent a command.
-struct AdminCaller: Sendable {
-    let userID: UInt32
-    let actor: AuditActor
-    /// Whether the user counts as one of the two persons required.
-    ///
-    /// Threat: one person confirms their own request under a different user id. With sudo, they can become root or the
-    /// server's user. With a user namespace, they can use the ids in `/etc/subuid`. Those ids keep the person's groups,
-    /// but they have no account.
-    let isPerson: Bool
 }
 
 /// Operations on the process, rather than the server, that commands use.

@@ -46,11 +46,6 @@ package struct AuditActor: RawRepresentable, Hashable, Sendable {
         AuditActor(rawValue: "uid \(id)" + (name.map { " (\($0))" } ?? ""))
     }
 
-    /// A user who confirmed a command that another user requested.
-    package static func confirmed(by confirmer: AuditActor, for requester: AuditActor) -> AuditActor {
-        AuditActor(rawValue: "\(confirmer.rawValue), requested by \(requester.rawValue)")
-    }
-
     /// An authenticated wallet.
     package static let wallet = AuditActor(rawValue: "wallet")
     /// A client that presented a wallet's deletion code.
@@ -150,18 +145,13 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
     package static let storeEpoch = AuditEvent(rawValue: "store epoch")
     /// Key versions that no longer seal any value were removed.
     package static let retireVault = AuditEvent(rawValue: "vault retire")
-    /// An operator requested a command that another person must confirm.
-    ///
-    /// The detail contains its name.
-    package static let request = AuditEvent(rawValue: "request")
     /// A command unknown to this version.
     package static let unknown = AuditEvent(rawValue: "unknown")
 
     /// The events other than commands to a running server.
     package static let others: [AuditEvent] = [
         .restore, .deletionCode, .wipe, .deniedLink, .blockedPermanently, .purge, .resealed, .sharesOffered,
-        .recordsAdopted, .storeCopied, .storePolicy, .storeEpoch, .started, .stopped, .logBegun, .tornTail, .request,
-        .unknown,
+        .recordsAdopted, .storeCopied, .storePolicy, .storeEpoch, .started, .stopped, .logBegun, .tornTail, .unknown,
     ]
 
     /// Whether this event is written only by servers that add a MAC to every attempt record.

@@ -67,9 +67,8 @@ package enum SettingTable {
         Self.listenAddress, Self.listenThreads, Self.tlsCertificate, Self.tlsKey,
     ]
     private static let storage: [any SettingDeclaration] = [
-        Self.dataFolder, Self.vaultKeyFile, Self.adminSocket, Self.adminGroup,
-        Self.observerGroup, Self.supportGroup, Self.securityGroup, Self.twoPersons, Self.confirmationTime,
-        Self.auditFile, Self.auditExport, Self.auditExportSocket,
+        Self.dataFolder, Self.vaultKeyFile, Self.adminSocket, Self.adminGroup, Self.observerGroup,
+        Self.supportGroup, Self.securityGroup, Self.auditFile, Self.auditExport, Self.auditExportSocket,
     ]
     private static let limits: [any SettingDeclaration] = [
         Self.handshakeLimit, Self.frameLimit, Self.idleWithoutSession, Self.idleInEnrollment, Self.idleWithSession,
@@ -152,19 +151,6 @@ extension SettingTable {
         optional: "admin.security-group",
         .group,
         "Members of this group may give every command."
-    )
-    package static let twoPersons = Setting(
-        "admin.two-persons",
-        .flag,
-        standard: false,
-        "Whether `revoke solution` and `vault retire` need two persons: one requests the command, and another user "
-            + "confirms it. Root, the server's user and users without an account can do neither."
-    )
-    package static let confirmationTime = Setting(
-        "admin.confirmation-time",
-        .duration(.seconds(60) ... .seconds(86_400)),
-        standard: .seconds(900),
-        "Time in which the second person must confirm."
     )
     package static let auditFile = Setting(
         "audit.file",

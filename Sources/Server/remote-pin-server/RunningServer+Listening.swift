@@ -138,17 +138,12 @@ extension RunningServer {
         ] {
             groups[role] = try Self.group(settings[setting], setting: setting.name)
         }
-        let needsTwo = settings[SettingTable.twoPersons]
         // Without `admin.group`, only root and the server's user could open the socket.
-        guard settings[SettingTable.adminGroup] != nil || (groups.isEmpty && !needsTwo) else {
-            let text = "role groups and `admin.two-persons` need it, since only its members can open the socket"
+        guard settings[SettingTable.adminGroup] != nil || groups.isEmpty else {
+            let text = "role groups need it, since only its members can open the socket"
             throw StartFailure(.configuration, "`admin.group` is not set: \(text)")
         }
-        return AdminRoles(
-            groups: groups,
-            owner: Accounts.currentUser,
-            confirmation: needsTwo ? settings[SettingTable.confirmationTime] : nil
-        )
+        return AdminRoles(groups: groups, owner: Accounts.currentUser)
     }
 
     /// Listens for the deletion portal.

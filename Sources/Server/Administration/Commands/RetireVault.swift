@@ -7,7 +7,6 @@ internal import StoreMaintenance
 package struct RetireVault: AdminCall {
     package static let name = AuditEvent.retireVault.rawValue
     package static let lane: AdminLane? = .vaultKeys
-    package static var needsTwoPersons: Bool { true }
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }
     package var effect: AdminEffect { .change }
 

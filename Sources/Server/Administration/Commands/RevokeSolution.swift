@@ -12,7 +12,6 @@ package import WalletStore
 package struct RevokeSolution: AdminCall {
     package static let name = AuditEvent.revokeSolution.rawValue
     package static let lane: AdminLane? = .store
-    package static var needsTwoPersons: Bool { true }
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }
     package var effect: AdminEffect { .change }
 

@@ -9,15 +9,12 @@ package struct AdminRoles: Sendable {
     package var groups: [AdminRole: UInt32]
     /// The user running the server.
     package var owner: UInt32
-    /// The time a second person has to confirm a command that requires two, or nil if no command does.
-    package var confirmation: Duration?
     /// Returns the name of a user, or nil if the machine has no such user.
     package var nameOfUser: @Sendable (UInt32) -> String? = { Accounts.userName(of: $0) }
 
-    package init(groups: [AdminRole: UInt32] = [:], owner: UInt32 = 0, confirmation: Duration? = nil) {
+    package init(groups: [AdminRole: UInt32] = [:], owner: UInt32 = 0) {
         self.groups = groups
         self.owner = owner
-        self.confirmation = confirmation
     }
 
     /// Returns the highest role of a peer, or nil if it is not allowed to run any command.
@@ -25,12 +22,7 @@ package struct AdminRoles: Sendable {
     /// Root and the server's user can change all of the server's files anyway, so restricting their role would not stop
     /// them.
     package func role(of peer: LocalPeer) -> AdminRole? {
-        guard !self.groups.isEmpty, self.isPerson(peer) else { return .security }
+        guard !self.groups.isEmpty, peer.userID != 0, peer.userID != self.owner else { return .security }
         return AdminRole.allCases.last { role in self.groups[role].map(peer.groupIDs.contains) ?? false }
     }
-
-    /// Returns whether a peer counts as one of the two persons.
-    ///
-    /// Threat: a person requests a command and then uses sudo to confirm it as root or as the server's user.
-    package func isPerson(_ peer: LocalPeer) -> Bool { peer.userID != 0 && peer.userID != self.owner }
 }
