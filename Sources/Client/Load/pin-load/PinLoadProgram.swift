@@ -36,7 +36,7 @@ struct PinLoadProgram: AsyncParsableCommand {
         version: BuildID.text(of: "pin-load"),
         subcommands: [
             ProvisionCommand.self, LoadRunCommand.self, ProveCommand.self, FloodCommand.self, ReportCommand.self,
-            CompareCommand.self, MergeCommand.self, TrendCommand.self, ProfilesCommand.self,
+            CompareCommand.self, MergeCommand.self, ProfilesCommand.self,
         ]
     )
 

@@ -40,17 +40,16 @@ struct LoadReportPage {
     }
 
     /// Forbids scripts, requests and forms, in case the template fails to escape text from the server or the plan.
-    static let policy = [
+    private static let policy = [
         "script-src", "connect-src", "img-src", "font-src", "media-src", "object-src", "frame-src", "form-action",
         "base-uri",
     ].map { "\($0) 'none'" }.joined(separator: "; ")
 
     /// The templates for all pages, by name.
-    static let templates: MustacheLibrary = {
+    private static let templates: MustacheLibrary = {
         do {
             var texts = LoadReportTemplate.partials
             texts["page"] = LoadReportTemplate.text
-            texts["trend"] = Trend.template
             return MustacheLibrary(templates: try texts.mapValues { try MustacheTemplate(string: $0) })
         } catch {
             preconditionFailure("the template does not parse: \(error)")
