@@ -187,7 +187,13 @@ let server: [Target] = [
         """
     ),
     // Makes labs; a program of its own, so that the server links no test authority.
-    .program("Sources/Server/remote-pin-lab", "HostSystem Lab LabFiles ServerSettings StoreMaintenance ArgumentParser"),
+    .program(
+        "Sources/Server/remote-pin-lab",
+        """
+        AttestationVerifier Evidence HostSystem Lab LabFiles ServerSettings StoreMaintenance Vocabulary \
+        ArgumentParser
+        """
+    ),
     .module("Sources/Server/Telemetry", "AttestationVerifier MetricsEndpoint NIOCore"),
     .module("Sources/Server/LogLines", "HostSystem ServerSettings Logging"),
     // The only targets that link Hummingbird: what faces the web is a process of its own.
@@ -285,7 +291,7 @@ let tests: [Target] = [
     .tests("EvidenceTests", "Evidence TestSupport Vocabulary"),
     .tests("LabTests", "Evidence HostSystem Lab LabFiles TestSupport Vocabulary"),
     .tests("PINPolicyTests", "PINPolicy TestSupport Vocabulary"),
-    .tests("AttestationVerifierTests", "AttestationVerifier Evidence Lab Vocabulary"),
+    .tests("AttestationVerifierTests", "AttestationVerifier Evidence Lab remote-pin-lab Vocabulary"),
     .tests("VaultTests", "HostSystem Secrets Vault Vocabulary"),
     .tests("AuditLogTests", "AuditLog HostSystem TestSupport Vault Vocabulary"),
     .tests(

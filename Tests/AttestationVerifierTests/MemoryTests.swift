@@ -4,6 +4,8 @@ import Foundation
 import Testing
 import Vocabulary
 
+@testable import remote_pin_lab
+
 /// The peak memory of a verification, measured in a separate process.
 ///
 /// The kernel's high-water mark of resident memory is reset before each measurement. Each piece of evidence has

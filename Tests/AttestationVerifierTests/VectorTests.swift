@@ -2,6 +2,8 @@ import AttestationVerifier
 import FoundationEssentials
 import Testing
 
+@testable import remote_pin_lab
+
 /// The attestation vectors, which are outside the repository because of their sources' licenses.
 enum Vectors {
     /// The folder in `REMOTE_PIN_VECTORS`, otherwise `../shared/vectors/attestation` next to the package.

@@ -87,10 +87,10 @@ struct CheckAttestationTests {
         let junk = try self.file("junk", Array("hello".utf8))
         let map = try self.file("map.cbor", [0xA0])
         let cases: [([String], Int32, String)] = [
-            ([], 64, "either a manifest or files"), ([junk, "--evidence", junk], 64, "either a manifest or files"),
-            ([junk, "--challenge", "00"], 64, "the other options need --evidence"),
+            ([], 64, "either files"), (["--status-list", junk, "--evidence", junk], 64, "either files"),
+            (["--status-list", junk, "--challenge", "00"], 64, "The other options need --evidence"),
             (["--evidence", junk], 65, "holds neither certificates"),
-            (["--evidence", "\(self.folder.path)/none"], 74, "none"), ([junk], 65, "not a manifest"),
+            (["--evidence", "\(self.folder.path)/none"], 74, "none"),
             (["--evidence", map], 64, "without --challenge"),
             (["--evidence", map, "--challenge", "0g"], 64, "hexadecimal"),
             (["--evidence", map, "--challenge", "00"], 64, "--app TEAM.BUNDLE"),
@@ -102,6 +102,10 @@ struct CheckAttestationTests {
             #expect(run.exitCode == status, "\(arguments): \(run.output)")
             #expect(run.output.contains(text), "\(arguments): \(run.output)")
         }
+    }
+
+    private static func judge(_ manifest: String) async throws -> ProgramRun {
+        try await ServerProcess.run("remote-pin-lab", ["check-attestation", manifest])
     }
 
     /// A manifest of one good chain that expects `outcome`.
@@ -129,14 +133,18 @@ struct CheckAttestationTests {
 
     @Test("a manifest's cases are listed, and the status is 0 only if all agree")
     func manifests() async throws {
-        let good = try await server(["check-attestation", try self.manifest(expecting: #"{"outcome": "accept"}"#)])
+        let good = try await Self.judge(try self.manifest(expecting: #"{"outcome": "accept"}"#))
         #expect(good.output == "ok    lab/good: accepted (expected accepted)\n1 of 1 cases agree\n")
         #expect(good.exitCode == 0)
         let other = #"{"outcome": "reject", "reason": "revoked"}"#
-        let wrong = try await server(["check-attestation", try self.manifest(expecting: other)])
+        let wrong = try await Self.judge(try self.manifest(expecting: other))
         #expect(wrong.exitCode == 1)
         #expect(wrong.output.contains("WRONG lab/good: accepted (expected revoked)"))
         #expect(wrong.output.hasSuffix("0 of 1 cases agree, 1 do not\n"))
+        let junk = try await Self.judge(try self.file("junk", Array("hello".utf8)))
+        #expect(junk.exitCode == 65 && junk.output.contains("not a manifest"), "\(junk.output)")
+        let missing = try await Self.judge("\(self.folder.path)/none")
+        #expect(missing.exitCode == 74 && missing.output.contains("none"), "\(missing.output)")
     }
 
     @Test("check-config describes apps, roots and the age of the status list in sentences")

@@ -29,7 +29,7 @@ package enum AssertionVerifier {
         }
     }
 
-    static func verified(
+    package static func verified(
         _ encoded: [UInt8],
         clientDataHash: [UInt8],
         key: P256PublicKey,

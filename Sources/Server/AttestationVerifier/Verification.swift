@@ -1,6 +1,6 @@
 internal import Crypto
 internal import CryptoExtras
-internal import Evidence
+package import Evidence
 
 /// A record of a verification: the number of signature checks and the checks that passed.
 package struct Verification: Sendable {
@@ -28,7 +28,7 @@ package struct Verification: Sendable {
     /// Returns whether `signature` is an ECDSA signature with SHA-256 over `message` by `key`.
     ///
     /// Returns false once the limit on signature checks is reached.
-    mutating func isValid(_ signature: [UInt8], of message: [UInt8], key: SubjectPublicKey) -> Bool {
+    package mutating func isValid(_ signature: [UInt8], of message: [UInt8], key: SubjectPublicKey) -> Bool {
         self.isValid(signature, of: message, .ecdsa(.sha256), key)
     }
 

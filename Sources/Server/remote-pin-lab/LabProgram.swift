@@ -18,7 +18,7 @@ struct LabProgram: AsyncParsableCommand {
               remote-pin-lab up /tmp/lab
             """,
         version: BuildID.text(of: "remote-pin-lab"),
-        subcommands: [LabInitCommand.self, LabUpCommand.self]
+        subcommands: [LabInitCommand.self, LabUpCommand.self, CheckManifestCommand.self]
     )
 
     /// EX_IOERR in sysexits.h.
@@ -32,10 +32,12 @@ struct LabProgram: AsyncParsableCommand {
 
     /// Runs a command.
     ///
-    /// If it fails, prints the reason and exits with status 74.
+    /// If it fails without a status of its own, prints the reason and exits with status 74.
     static func reporting(_ command: () async throws -> Void) async throws {
         do {
             try await command()
+        } catch let status as ExitCode {
+            throw status
         } catch {
             StandardStreams.writeError("remote-pin-lab: \(error)\n")
             throw ExitCode(Self.fileStatus)

@@ -8,15 +8,11 @@ internal import ServerCommandLine
 struct CheckAttestationCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check-attestation",
-        abstract: "Verify files: a manifest of cases, one phone's evidence with every check, or a status list.",
+        abstract: "Verify one phone's evidence in files with every check, or read a status list.",
         discussion: """
-            With a MANIFEST, verifies every case and prints one line for each: the result and the expected one. The \
-            exit status is 0 only if all agree.
-
-              remote-pin-server check-attestation vectors/manifest.json
-
-            With --evidence, explains one piece of evidence: its certificates, its statements about the device, and \
-            each check. The exit status is 0 if the evidence is accepted and 1 if it is rejected.
+            Explains one piece of evidence: its certificates, its statements about the device, and each check. The \
+            exit status is 0 if the evidence is accepted and 1 if it is rejected. `remote-pin-lab check-attestation` \
+            verifies a manifest of cases.
 
               An Android chain, leaf first, as PEM or as one DER file for each certificate:
                 remote-pin-server check-attestation --config /srv/remote-pin/server.yaml \\
@@ -36,12 +32,6 @@ struct CheckAttestationCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(
-        help: ArgumentHelp("A manifest (format attestation-vectors/1).", valueName: "manifest.json"),
-        completion: .file(extensions: ["json"])
-    )
-    var manifest: String?
-
     @Option(
         parsing: .upToNextOption,
         help: ArgumentHelp("The files of one piece of evidence.", valueName: "file"),
@@ -55,38 +45,23 @@ struct CheckAttestationCommand: AsyncParsableCommand {
     @OptionGroup var expectations: EvidenceExpectations
 
     func validate() throws {
-        guard [self.manifest != nil, !self.evidence.isEmpty, self.statusList != nil].count(where: \.self) == 1 else {
-            throw ValidationError("Name either a manifest, files with --evidence, or a --status-list.")
+        guard self.evidence.isEmpty == (self.statusList != nil) else {
+            throw ValidationError("Name either files with --evidence, or a --status-list.")
         }
-        guard !self.evidence.isEmpty || self.expectations.isEmpty else {
-            throw ValidationError("A manifest contains all expectations; the other options need --evidence.")
+        guard self.statusList == nil || self.expectations.isEmpty else {
+            throw ValidationError("The other options need --evidence.")
         }
     }
 
     func run() async throws {
         try await ending {
-            let isGood =
-                if let manifest {
-                    try ManifestRun(path: manifest).run()
-                } else if let statusList {
-                    try Self.count(statusList)
-                } else {
-                    try self.explain()
-                }
-            if !isGood { throw ExitCode(1) }
+            if let statusList {
+                let list = try explaining(.data) { try StatusListFile(path: statusList) }
+                return StandardStreams.writeOutput("\(list.current.count) entries\n")
+            }
+            let explanation = try self.expectations.explanation(of: EvidenceFiles.read(self.evidence))
+            StandardStreams.writeOutput(explanation.description)
+            if explanation.refusal != nil { throw ExitCode(1) }
         }
-    }
-
-    private static func count(_ path: String) throws -> Bool {
-        let list = try explaining(.data) { try StatusListFile(path: path) }
-        StandardStreams.writeOutput("\(list.current.count) entries\n")
-        return true
-    }
-
-    private func explain() throws -> Bool {
-        let evidence = try EvidenceFiles.read(self.evidence)
-        let explanation = try self.expectations.explanation(of: evidence)
-        StandardStreams.writeOutput(explanation.description)
-        return explanation.refusal == nil
     }
 }

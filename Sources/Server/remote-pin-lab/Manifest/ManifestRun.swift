@@ -1,6 +1,42 @@
-internal import AttestationVerifier
+internal import ArgumentParser
+internal import Foundation
 internal import HostSystem
-internal import ServerCommandLine
+
+/// Verifies the evidence of a manifest as registration does.
+struct CheckManifestCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check-attestation",
+        abstract: "Verify the evidence of every case of a manifest.",
+        discussion: """
+            Prints one line for each case: the result and the expected one. The exit status is 0 only if all agree.
+
+              remote-pin-lab check-attestation vectors/manifest.json
+
+            `remote-pin-server check-attestation` explains one phone's evidence.
+            """
+    )
+
+    @Argument(
+        help: ArgumentHelp("A manifest (format attestation-vectors/1).", valueName: "manifest.json"),
+        completion: .file(extensions: ["json"])
+    )
+    var manifest: String
+
+    /// EX_DATAERR in sysexits.h.
+    private static let dataStatus: Int32 = 65
+
+    func run() async throws {
+        try await LabProgram.reporting {
+            let file = URL(fileURLWithPath: self.manifest).standardizedFileURL
+            do {
+                guard try ManifestRun(file).run() else { throw ExitCode(1) }
+            } catch let error as ManifestError {
+                StandardStreams.writeError("remote-pin-lab: \(file.path): \(error)\n")
+                throw ExitCode(Self.dataStatus)
+            }
+        }
+    }
+}
 
 /// Verifies every case in a manifest and reports the results.
 struct ManifestRun {
@@ -10,11 +46,10 @@ struct ManifestRun {
     private let manifest: AttestationManifest
     private let folder: String
 
-    init(path: String) throws {
-        let path = ConfigurationOptions.absolute(path)
-        let json = try explaining(.files) { try DurableFile.read(path, atMost: Self.longestManifest) }
-        self.manifest = try explaining(.data, path) { try AttestationManifest(json: json) }
-        self.folder = ConfigurationOptions.folder(of: path)
+    /// Reads a manifest.
+    init(_ file: URL) throws {
+        self.manifest = try AttestationManifest(json: try DurableFile.read(file.path, atMost: Self.longestManifest))
+        self.folder = file.deletingLastPathComponent().path
     }
 
     /// Prints a line for each case, followed by a summary.

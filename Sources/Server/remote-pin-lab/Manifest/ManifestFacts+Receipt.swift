@@ -1,3 +1,4 @@
+internal import AttestationVerifier
 internal import Evidence
 internal import Vocabulary
 

@@ -1,3 +1,4 @@
+internal import AttestationVerifier
 internal import Evidence
 internal import FoundationEssentials
 internal import Vocabulary
@@ -5,16 +6,16 @@ internal import Vocabulary
 /// A list of evidence with all inputs and expected outcomes, in the format of the attestation vectors.
 ///
 /// It does not access any files itself. The caller supplies a function to read them.
-package struct AttestationManifest: Sendable {
+struct AttestationManifest: Sendable {
     /// Reads a file, given its path relative to the manifest.
     ///
     /// Returns nil if that fails.
-    package typealias Reader = (String) -> [UInt8]?
+    typealias Reader = (String) -> [UInt8]?
 
     private let file: ManifestFile
 
     /// Parses a manifest's JSON.
-    package init(json: [UInt8]) throws(ManifestError) {
+    init(json: [UInt8]) throws(ManifestError) {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
         do {
@@ -26,13 +27,13 @@ package struct AttestationManifest: Sendable {
     }
 
     /// The ids of all cases, in order.
-    package var ids: [String] { self.file.cases.map(\.id) }
+    var ids: [String] { self.file.cases.map(\.id) }
 
     /// Returns whether the case at `index` includes a status list, which must then be read too.
-    package func hasStatusList(_ index: Int) -> Bool { self.file.cases[index].inputs.revocationList != nil }
+    func hasStatusList(_ index: Int) -> Bool { self.file.cases[index].inputs.revocationList != nil }
 
     /// Verifies the evidence of the case at `index` and compares the outcome with the expected one.
-    package func judge(_ index: Int, reading read: Reader) -> ManifestVerdict {
+    func judge(_ index: Int, reading read: Reader) -> ManifestVerdict {
         let item = self.file.cases[index]
         let judged: JudgedEvidence
         do throws(ManifestError) {

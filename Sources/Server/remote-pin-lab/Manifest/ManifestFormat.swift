@@ -1,3 +1,5 @@
+internal import AttestationVerifier
+
 /// The parts of a manifest file read by this program (format `attestation-vectors/1`).
 ///
 /// All other members are ignored.

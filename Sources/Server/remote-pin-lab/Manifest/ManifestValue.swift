@@ -1,5 +1,7 @@
+internal import AttestationVerifier
+
 /// A JSON value, used to compare the facts in a manifest with those read by the verifier.
-package enum ManifestValue: Hashable, Sendable {
+enum ManifestValue: Hashable, Sendable {
     case null
     case boolean(Bool)
     case integer(Int128)
@@ -22,7 +24,7 @@ package enum ManifestValue: Hashable, Sendable {
 }
 
 extension ManifestValue: CustomStringConvertible {
-    package var description: String {
+    var description: String {
         switch self {
         case .null: "null"
         case .boolean(let value): String(value)
@@ -36,7 +38,7 @@ extension ManifestValue: CustomStringConvertible {
 }
 
 extension ManifestValue: Decodable {
-    package init(from decoder: any Decoder) throws {
+    init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
             self = .null

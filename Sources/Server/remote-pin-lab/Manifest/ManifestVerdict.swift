@@ -1,13 +1,15 @@
+internal import AttestationVerifier
+
 /// A reason why a manifest or one of its cases cannot be judged.
 ///
 /// Report it to the author of the manifest.
-package enum ManifestError: Error, Hashable, CustomStringConvertible {
+enum ManifestError: Error, Hashable, CustomStringConvertible {
     case notAManifest(String)
     case unknownFormat(String)
     /// An input for the case is missing or cannot be read.
     case missing(String)
 
-    package var description: String {
+    var description: String {
         switch self {
         case .notAManifest(let reason): "not a manifest: \(reason)"
         case .unknownFormat(let format): "unknown format \(format)"
@@ -24,18 +26,18 @@ struct JudgedEvidence {
 }
 
 /// The actual and the expected outcome of a case.
-package struct ManifestVerdict: Hashable, Sendable {
-    package let id: String
+struct ManifestVerdict: Hashable, Sendable {
+    let id: String
     /// `accept`, or the reason for the rejection.
-    package let outcome: String
+    let outcome: String
     /// `accept`, or the expected reason.
-    package let expected: String
+    let expected: String
     /// The differences in the outcome or in parsed fields, empty if everything matches.
-    package let differences: [String]
+    let differences: [String]
     /// The number of signatures checked.
-    package var signatureChecks = 0
+    var signatureChecks = 0
 
-    package var agrees: Bool { self.differences.isEmpty }
+    var agrees: Bool { self.differences.isEmpty }
 
     init(id: String, outcome: String, expected: String, differences: [String]) {
         self.id = id
