@@ -100,6 +100,7 @@ extension InterceptingProxyTests.Forgery {
             let wallet = ActiveWallet(
                 pinKeyID: self == .anotherPINKey ? .random() : keyID,
                 pinState: .open(attemptsLeft: GuessingWallet.allowance, finalRound: true),
+                attempts: AttemptCounts(number: 0, wrongPINs: 0, lastWrong: nil, epoch: 1),
                 features: Features(deletionCode: true, safeBiometricUnlock: false),
                 presenceShare: .random()
             )

@@ -192,7 +192,7 @@ extension Reply {
     var text: String {
         switch self {
         case .identity(let identity): identity == nil ? "unknown" : "found"
-        case .session(.active(_, let state, _, _, _)): state.text
+        case .session(.active(_, let state, _, _, _, _)): state.text
         case .session(.revoked), .judged(.revoked): "revoked"
         case .session(let outcome): "\(outcome)"
         case .judged(.valid): "right"

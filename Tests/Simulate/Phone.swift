@@ -158,6 +158,9 @@ final class Phone: @unchecked Sendable {
     ///
     /// A revocation of the solution is temporary and does not change the wallet.
     private func shown(_ screen: Screen, _ obstacle: Obstacle?) {
+        if case .text(let hint) = screen.values["attemptHint"] {
+            self.run.observer.report("\(self.name) suspects tampering: \(hint)")
+        }
         guard obstacle == .revoked, screen.step.hasPrefix("UC1.2/7") else { return self.obstacle = obstacle }
         self.obstacle = nil
         if !self.run.observer.mayHaveRevokedSolution {

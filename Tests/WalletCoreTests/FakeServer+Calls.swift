@@ -75,6 +75,12 @@ extension FakeServer {
                         pinKeyID: record.pinKeyID,
                         pinState: record.isBlockedPermanently
                             ? .blockedPermanently : .open(attemptsLeft: 4, finalRound: false),
+                        attempts: AttemptCounts(
+                            number: record.number,
+                            wrongPINs: record.wrongAttempts,
+                            lastWrong: record.wrongAttempts > 0 ? Timestamp(milliseconds: 1_699_999_000_000) : nil,
+                            epoch: state.epoch
+                        ),
                         features: Features(deletionCode: true, safeBiometricUnlock: state.wantsSafeMode),
                         presenceShare: isWithheld ? nil : record.presenceShare,
                         nextPresenceShare: isWithheld ? nil : record.nextPresenceShare,

@@ -152,6 +152,41 @@ struct ReceiptRecordTests {
         #expect(try self.take(Verdict(number: 2), in: &fresh) == .unexplainedAttempts, "before its first attempt")
     }
 
+    private func hint(
+        _ number: UInt64,
+        epoch: UInt64 = 1,
+        in record: ReceiptRecord,
+        at now: Timestamp? = nil
+    ) -> Tampering? {
+        let counts = AttemptCounts(number: number, wrongPINs: 1, lastWrong: self.now, epoch: epoch)
+        return record.hint(of: counts, at: now ?? self.now)?.finding
+    }
+
+    @Test("the counts of a session are compared like a receipt's, with the wallet's own messages explained")
+    func hints() throws {
+        var record = try self.record()
+        #expect(self.hint(0, in: record) == nil)
+        #expect(self.hint(1, in: record) == .unexplainedAttempts, "before the first attempt")
+        record.noteSend()
+        #expect(self.hint(1, in: record) == nil)
+        #expect(try self.take(Verdict(number: 2), after: 1, in: &record) == nil)
+        // The first take left two of the four messages without a count: they may arrive for an hour.
+        #expect(self.hint(3, in: record) == nil)
+        #expect(self.hint(4, in: record) == .unexplainedAttempts)
+        let later = self.now + ReceiptRecord.lateFor + ReceiptRecord.lateStep
+        #expect(self.hint(3, in: record, at: later) == .unexplainedAttempts)
+        #expect(self.hint(1, in: record) == .numberBack)
+        #expect(self.hint(2, epoch: 2, in: record) == nil)
+        #expect(self.hint(1, epoch: 2, in: record) == nil, "the restored store is older")
+        #expect(self.hint(2, epoch: 0, in: record) == .olderEpoch)
+        #expect(self.hint(.max, in: record) == .unexplainedAttempts)
+        // The receipt by a newer key waits, and so do the attempts that it answers.
+        #expect(try self.take(Verdict(number: 4, key: 1), after: 1, in: &record) == nil)
+        #expect(self.hint(5, in: record) == nil)
+        #expect(self.hint(6, in: record) == .unexplainedAttempts)
+        #expect(self.hint(9, in: ReceiptRecord()) == nil, "no key is pinned, so no number is known")
+    }
+
     @Test("a number that does not grow is shown, unless nothing was judged")
     func numberBack() throws {
         var record = try self.record()

@@ -67,6 +67,65 @@ struct WalletReceiptTests {
         #expect(self.notice == app.engine.facts().attemptNotice, "kept until it is shown")
     }
 
+    @Test("a session suggests attempts from elsewhere before any PIN is entered, again until a receipt decides")
+    func suggested() async throws {
+        let app = try await EngineUnderTest.setUp(self.phone, .fallback)
+        #expect(await app.check(FakePhone.oldPIN) == .done)
+        self.phone.server.withState { state in
+            for id in state.records.keys {
+                state.records[id]?.number += 2
+                state.records[id]?.wrongAttempts = 2
+            }
+        }
+        let before = try LocalStore(self.phone.disk).receipts
+        for _ in 0..<2 {
+            _ = await app.perform(.lock)
+            #expect(await app.unlock() == .done)
+            let hint = try #require(app.engine.facts().attemptNotice?.hint)
+            #expect(hint.finding == .unexplainedAttempts && hint.wrongPINs == 2 && hint.lastWrong != nil)
+            app.engine.noticeShown()
+            #expect(app.engine.facts().attemptNotice == nil)
+        }
+        #expect(try LocalStore(self.phone.disk).receipts == before, "a hint is not kept")
+        #expect(app.engine.takeFindings().isEmpty)
+        _ = await app.perform(.lock)
+        #expect(await app.unlock() == .done)
+        #expect(await app.check(FakePhone.oldPIN) == .done)
+        #expect(app.engine.takeFindings() == [.unexplainedAttempts])
+        #expect(app.engine.facts().attemptNotice?.hint == nil)
+        app.engine.noticeShown()
+        _ = await app.perform(.lock)
+        #expect(await app.unlock() == .done)
+        #expect(app.engine.facts().attemptNotice == nil)
+    }
+
+    @Test("the wallet's own attempts, answered or not, judged or not, are no reason for a hint")
+    func ownAttempts() async throws {
+        let app = try await EngineUnderTest.setUp(self.phone, .fallback)
+        func hint() async -> AttemptHint? {
+            _ = await app.perform(.lock)
+            #expect(await app.unlock() == .done)
+            return app.engine.facts().attemptNotice?.hint
+        }
+        #expect(await hint() == nil)
+        for call in ["instruct", "hello", "open session"] {
+            self.phone.server.endConnections()
+            self.phone.server.withState { $0.losesNext = [call] }
+            _ = await app.check("135790")
+            #expect(await hint() == nil, "the answer to \(call) was lost")
+        }
+        self.phone.server.withState { state in
+            state.losesNext = ["instruct"]
+            state.leavesAtLoss = true
+        }
+        #expect(await app.check(FakePhone.oldPIN) == .failed)
+        self.phone.server.withState { $0.reachable = true }
+        #expect(await hint() == nil, "judged, and never answered")
+        let next = try EngineUnderTest(self.phone)
+        #expect(await next.unlock() == .done)
+        #expect(next.engine.facts().attemptNotice?.hint == nil, "nor after a launch")
+    }
+
     @Test("a wipe forgets the pinned key, and another server's wallet pins its own")
     func wiped() async throws {
         let app = try await EngineUnderTest.setUp(self.phone)

@@ -45,6 +45,39 @@ struct AttemptNoticeTests {
         #expect(app.value("notice") == .text("1 wrong PIN."))
     }
 
+    @Test("a hint says that a PIN decides, with the wrong PINs if there are any, in both languages")
+    func hints() {
+        func values(_ hint: AttemptHint, _ language: Wording.Language) -> [String: Screen.Value] {
+            var scene = Dialog("UC7.1/1.1", .screen, .dashboard).scene
+            scene.notice = AttemptNotice(wrongPINs: 1, since: self.since, tampering: [], hint: hint)
+            return Wording(language: language).screen(scene, at: self.since, uptime: .zero).values
+        }
+        let guesses = AttemptHint(finding: .unexplainedAttempts, wrongPINs: 3, lastWrong: self.since)
+        let english = values(guesses, .english)
+        guard case .text(let text) = english["notice"] else { return #expect(Bool(false), "no notice") }
+        let expected =
+            #/
+            PINs\ may\ have\ been\ tried\ that\ this\ app\ did\ not\ send:
+            \ 3\ wrong\ PINs,\ the\ last\ one\ \w+\ \d\d:\d\d\.\ Enter\ your\ PIN\ to\ check\ this\.
+            /#
+        #expect(text.wholeMatch(of: expected) != nil, "\(text)")
+        #expect(english["wrongPINs"] == .number(3) && english["attemptHint"] == .text("unexplained-attempts"))
+        #expect(english["tampering"] == nil, "only a receipt shows tampering")
+        let right = AttemptHint(finding: .unexplainedAttempts, wrongPINs: 0, lastWrong: nil)
+        #expect(
+            values(right, .dutch)["notice"]
+                == .text(
+                    "Er zijn misschien pincodes geprobeerd die deze app niet heeft verstuurd. "
+                        + "Controleer dit met je pincode."
+                )
+        )
+        let back = AttemptHint(finding: .numberBack, wrongPINs: 0, lastWrong: nil)
+        #expect(
+            values(back, .english)["notice"]
+                == .text("Our count of your PIN attempts may be wrong (number-back). Enter your PIN to check this.")
+        )
+    }
+
     @Test("a time within the week is a weekday, an older one a date, with the year if it is not this one")
     func times() {
         let notice = AttemptNotice(wrongPINs: 2, since: self.since, tampering: [])

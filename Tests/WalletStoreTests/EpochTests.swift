@@ -25,7 +25,7 @@ struct EpochTests {
             policy: policy,
             now: self.now
         )
-        guard case .active(_, let state, _, _, _) = try await wallet.store.beginSession(session) else { return nil }
+        guard case .active(_, let state, _, _, _, _) = try await wallet.store.beginSession(session) else { return nil }
         return state
     }
 
@@ -58,6 +58,23 @@ struct EpochTests {
         }
         for _ in 0..<3 { _ = try await store.judge(never.attempt(right: false)) }
         #expect(try await store.judge(never.attempt(right: false)) == .notValid(.wrong(.blockedPermanently)))
+    }
+
+    @Test("a session states the counts of judged PINs and the epoch, without any charge", arguments: StoreKind.allCases)
+    func counts(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        let wallet = try await TestWallet(in: store)
+        func counts() async throws -> AttemptCounts? {
+            guard case .active(_, _, _, _, _, let counts) = try await wallet.session() else { return nil }
+            return counts
+        }
+        #expect(try await counts() == AttemptCounts(number: 0, wrongPINs: 0, lastWrong: nil, epoch: 1))
+        _ = try await store.judge(wallet.attempt(right: false))
+        try await self.open(.strict, in: store)
+        #expect(try await counts() == AttemptCounts(number: 1, wrongPINs: 1, lastWrong: self.now, epoch: 2))
+        _ = try await store.judge(wallet.attempt(right: true))
+        #expect(try await counts() == AttemptCounts(number: 2, wrongPINs: 0, lastWrong: nil, epoch: 2))
     }
 
     @Test("a right PIN ends the charge permanently, also after a sweep", arguments: StoreKind.allCases)

@@ -56,7 +56,7 @@ struct NextSharesTests {
         try await #expect(
             store.judge(wallet.attempt(right: true)) == .valid(.unlockShare(old, next: next.unlock))
         )
-        guard case .active(_, _, presence, next.presence, _) = try await wallet.session() else {
+        guard case .active(_, _, presence, next.presence, _, _) = try await wallet.session() else {
             Issue.record("the session lacks a share")
             return
         }

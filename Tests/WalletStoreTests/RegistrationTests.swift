@@ -19,7 +19,7 @@ struct RegistrationTests {
         second.identity = TestWallet.bytes(300)
         try await #expect(store.register(second.registration()) == .registered(receiptVersion: nil))
         try await #expect(first.session() == .identityChanged)
-        guard case .active(second.keyID, .open(4, false), .some, nil, nil) = try await second.session() else {
+        guard case .active(second.keyID, .open(4, false), .some, nil, nil, _) = try await second.session() else {
             Issue.record("not active")
             return
         }
@@ -103,7 +103,7 @@ struct RegistrationTests {
     }
 
     @Test(
-        "a session reports the PIN's state, and gives the presence share unless the wallet is blocked permanently",
+        "a session reports the PIN's state and counts, and gives the presence share unless blocked permanently",
         arguments: StoreKind.allCases
     )
     func states(kind: StoreKind) async throws {
@@ -119,7 +119,8 @@ struct RegistrationTests {
                     pinState: .blocked(remaining: .seconds(60)),
                     presenceShare: share,
                     nextPresenceShare: nil,
-                    receiptVersion: nil
+                    receiptVersion: nil,
+                    attempts: AttemptCounts(number: 4, wrongPINs: 4, lastWrong: TestWallet.start, epoch: 1)
                 )
         )
         let single = try #require(AttemptPolicy(rounds: 1, attemptsPerRound: 1, blocks: []))
@@ -132,7 +133,8 @@ struct RegistrationTests {
                     pinState: .blockedPermanently,
                     presenceShare: nil,
                     nextPresenceShare: nil,
-                    receiptVersion: nil
+                    receiptVersion: nil,
+                    attempts: AttemptCounts(number: 5, wrongPINs: 5, lastWrong: after, epoch: 1)
                 )
         )
     }

@@ -19,7 +19,7 @@ struct SessionTests {
         let wallet = try await TestWallet(in: store)
         _ = try await store.identity(of: wallet.id)
         await store.close()
-        guard case .active(wallet.keyID, .open(4, false), .some, nil, nil) = try await wallet.session() else {
+        guard case .active(wallet.keyID, .open(4, false), .some, nil, nil, _) = try await wallet.session() else {
             Issue.record("not active")
             return
         }
@@ -93,7 +93,7 @@ struct SessionTests {
         var wallet = try await TestWallet(in: store)
         _ = try await store.identity(of: wallet.id)
         _ = try await store.judge(wallet.attempt(right: false))
-        guard case .active(_, .open(3, false), _, _, _) = try await wallet.session() else {
+        guard case .active(_, .open(3, false), _, _, _, _) = try await wallet.session() else {
             Issue.record("the wrong PIN is missing")
             return
         }
@@ -103,7 +103,7 @@ struct SessionTests {
         _ = try await store.judge(wallet.attempt(right: true, effect: change))
         try await #expect(wallet.session() == .identityChanged)
         (wallet.identity, wallet.keyID) = (identity, keyID)
-        guard case .active(keyID, _, _, _, _) = try await wallet.session() else {
+        guard case .active(keyID, _, _, _, _, _) = try await wallet.session() else {
             Issue.record("the new PIN key is missing")
             return
         }

@@ -129,6 +129,12 @@ enum Samples {
                 receiptKeys: state == .blockedPermanently ? [] : [try self.receiptKey(1)]
             )
             results.append(.openSession(.active(wallet)))
+                attempts: AttemptCounts(
+                    number: 9,
+                    wrongPINs: state == .blockedPermanently ? 16 : 0,
+                    lastWrong: state == .blockedPermanently ? Timestamp(milliseconds: 1_795_000_000_000) : nil,
+                    epoch: 2
+                ),
         }
         results += revocations.map { .openSession(.revoked($0)) }
         results += try self.reasons().map { .refused(Refusal($0, correlationID: "4f2a")) }

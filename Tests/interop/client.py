@@ -126,6 +126,8 @@ def gets_wrong_pins(lab, wallet, policy):
     with lab.greeted() as connection:
         state = wallet.open_session(connection).active.pin_state
         expect(state.open.attempts_left == left, "the count is kept across connections")
+        counts = wallet.counts
+        expect(counts.wrong == 1 and counts.last_wrong > 0 and counts.epoch == 1, "the session states the wrong PIN")
         captured.counter = 1
         expect_refused(
             "AUTHENTICATION_FAILED",
@@ -143,6 +145,7 @@ def gets_wrong_pins(lab, wallet, policy):
     with lab.greeted() as connection:
         state = wallet.open_session(connection).active.pin_state
         expect(state.open.attempts_left == policy.attempts_per_round, "the right PIN resets the count")
+        expect((wallet.counts.wrong, wallet.counts.last_wrong) == (0, 0), "the session states no wrong PIN")
 
 
 def changes_pin(lab, wallet):

@@ -287,6 +287,7 @@ def responses():
                 "pin_state": {"open": {"attempts_left": 3}},
                 "features": {"deletion_code": True},
                 "presence_share": fixed("presence share 0", 32),
+                "attempts": rc.Counts(9, 1, 1795244400000, 2).encoded(),
             }
         },
     )

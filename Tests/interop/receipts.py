@@ -122,6 +122,25 @@ class Receipt:
         )
 
 
+@dataclasses.dataclass
+class Counts:
+    """The counts that OpenSession states, which nothing signs."""
+
+    number: int
+    wrong: int
+    last_wrong: int
+    epoch: int
+
+    @classmethod
+    def read(cls, data):
+        assert len(data) == 26
+        return cls(*(int.from_bytes(data[start:end], "big") for start, end in ((0, 8), (8, 10), (10, 18), (18, 26))))
+
+    def encoded(self):
+        parts = ((self.number, 8), (self.wrong, 2), (self.last_wrong, 8), (self.epoch, 8))
+        return b"".join(value.to_bytes(length, "big") for value, length in parts)
+
+
 def link(key_id, public_key, endorsement=bytes(64)):
     return key_id.to_bytes(4, "big") + public_key + endorsement
 

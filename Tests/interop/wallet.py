@@ -86,6 +86,8 @@ class Wallet:
         answer = connection.call(open_session=self.session_call(connection))
         if answer.WhichOneof("status") == "active":
             self.pin(answer.active.receipt_keys)
+            self.counts = receipts.Counts.read(answer.active.attempts)
+            assert self.counts.number == self.last_number, "the session counts the attempts of the last receipt"
         return answer
 
     # Receipts

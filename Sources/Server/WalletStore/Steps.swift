@@ -114,13 +114,14 @@ package enum SessionOutcome: Hashable, Sendable {
     /// The shares are nil if the wallet is permanently blocked.
     ///
     /// The next share is also nil unless the wallet's shares are being replaced. `receiptVersion` is as in
-    /// ``RegisterOutcome/registered(receiptVersion:)``.
+    /// ``RegisterOutcome/registered(receiptVersion:)``. `attempts` are the counts at the same time as `pinState`.
     case active(
         pinKeyID: PINKeyID,
         pinState: PINState,
         presenceShare: Sealed?,
         nextPresenceShare: Sealed?,
-        receiptVersion: UInt32?
+        receiptVersion: UInt32?,
+        attempts: AttemptCounts
     )
     case revoked(Revocation)
     /// The assertion counter was used before.

@@ -125,6 +125,7 @@ package struct ActiveWallet: Sendable {
     /// The id of the current PIN key.
     package var pinKeyID: PINKeyID
     package var pinState: PINState
+    package var attempts: AttemptCounts
     package var features: Features
     /// The presence share, or nil if the wallet is permanently blocked.
     package var presenceShare: Share?
@@ -139,6 +140,7 @@ package struct ActiveWallet: Sendable {
     package init(
         pinKeyID: PINKeyID,
         pinState: PINState,
+        attempts: AttemptCounts,
         features: Features,
         presenceShare: Share?,
         nextPresenceShare: Share? = nil,
@@ -146,6 +148,7 @@ package struct ActiveWallet: Sendable {
     ) {
         self.pinKeyID = pinKeyID
         self.pinState = pinState
+        self.attempts = attempts
         self.features = features
         self.presenceShare = presenceShare
         self.nextPresenceShare = nextPresenceShare

@@ -130,12 +130,18 @@ extension ActiveWallet {
     fileprivate init(reading message: MessageReader<Remotepin__V1__ActiveWallet>) throws(FieldFault) {
         self.init(
             pinKeyID: try message.fixed(\.pin_key_id, .pinKeyID),
+        message.set(\.attempts, self.attempts.encoded())
             pinState: try PINState(reading: message.part(\.pin_state, .pinState)),
             features: Features(reading: try message.part(\.features, .features)),
             presenceShare: message.isEmpty(\.presence_share)
+        let byteCounts = AttemptCounts.byteCount...AttemptCounts.byteCount
+        guard let attempts = AttemptCounts(decoding: try message.bytes(\.attempts, .attempts, in: byteCounts)) else {
+            throw .invalid(.attempts)
+        }
                 ? nil : try message.share(\.presence_share, .presenceShare),
             nextPresenceShare: message.isEmpty(\.next_presence_share)
                 ? nil : try message.share(\.next_presence_share, .nextPresenceShare),
+            attempts: attempts,
             receiptKeys: try message.receiptKeys(\.receipt_keys, count: \.n_receipt_keys)
         )
     }

@@ -41,7 +41,7 @@ package enum WireError: Error, Hashable, Sendable {
 
 /// The name of a message field, for errors and logs.
 package enum WireField: String, Hashable, Sendable {
-    case appVersion, attemptID, attemptsLeft, attestation, attestationObject, call
+    case appVersion, attemptID, attempts, attemptsLeft, attestation, attestationObject, call
     case candidatePublicKey, certificates, correlationID, counter, deletionCode, deviceFacts
     case deviceProof, error, expiresAt, features, instruction, keyID, limits, maxInFlight
     case message, model, newPINKeyID, newPINSignature, newPublicKey, nextPresenceShare, nextUnlockShare

@@ -121,6 +121,7 @@ final class LyingServer: Sendable {
         return ActiveWallet(
             pinKeyID: wallet.pinKeyID(generation: wallet.generation),
             pinState: said,
+            attempts: AttemptCounts(number: 0, wrongPINs: 0, lastWrong: nil, epoch: 1),
             features: Features(deletionCode: false, safeBiometricUnlock: false),
             presenceShare: .random()
         )

@@ -52,7 +52,7 @@ struct ReceiptVersionTests {
 
     /// The version that a new session states.
     private func announced(_ wallet: TestWallet, at store: PostgreSQLWalletStore) async throws -> UInt32? {
-        guard case .active(_, _, _, _, let version) = try await store.beginSession(wallet.newSession()) else {
+        guard case .active(_, _, _, _, let version, _) = try await store.beginSession(wallet.newSession()) else {
             return nil
         }
         return version

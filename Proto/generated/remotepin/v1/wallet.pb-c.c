@@ -3466,7 +3466,7 @@ const ProtobufCMessageDescriptor remotepin__v1__open_session_response__descripto
   (ProtobufCMessageInit) remotepin__v1__open_session_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor remotepin__v1__active_wallet__field_descriptors[6] =
+static const ProtobufCFieldDescriptor remotepin__v1__active_wallet__field_descriptors[7] =
 {
   {
     "pin_key_id",
@@ -3540,8 +3540,21 @@ static const ProtobufCFieldDescriptor remotepin__v1__active_wallet__field_descri
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "attempts",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__ActiveWallet, attempts),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned remotepin__v1__active_wallet__field_indices_by_name[] = {
+  6,   /* field[6] = attempts */
   2,   /* field[2] = features */
   4,   /* field[4] = next_presence_share */
   0,   /* field[0] = pin_key_id */
@@ -3552,7 +3565,7 @@ static const unsigned remotepin__v1__active_wallet__field_indices_by_name[] = {
 static const ProtobufCIntRange remotepin__v1__active_wallet__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 6 }
+  { 0, 7 }
 };
 const ProtobufCMessageDescriptor remotepin__v1__active_wallet__descriptor =
 {
@@ -3562,7 +3575,7 @@ const ProtobufCMessageDescriptor remotepin__v1__active_wallet__descriptor =
   "Remotepin__V1__ActiveWallet",
   "remotepin.v1",
   sizeof(Remotepin__V1__ActiveWallet),
-  6,
+  7,
   remotepin__v1__active_wallet__field_descriptors,
   remotepin__v1__active_wallet__field_indices_by_name,
   1,  remotepin__v1__active_wallet__number_ranges,

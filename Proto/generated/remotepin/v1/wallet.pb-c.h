@@ -650,10 +650,15 @@ struct  Remotepin__V1__ActiveWallet
    */
   size_t n_receipt_keys;
   ProtobufCBinaryData *receipt_keys;
+  /*
+   * 26 bytes, not signed: judged attempts (8) ‖ wrong PINs since the last right one (2) ‖ time of the last of them in
+   * milliseconds since 1970, or 0 (8) ‖ epoch (8).
+   */
+  ProtobufCBinaryData attempts;
 };
 #define REMOTEPIN__V1__ACTIVE_WALLET__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__active_wallet__descriptor) \
-    , {0,NULL}, NULL, NULL, {0,NULL}, {0,NULL}, 0,NULL }
+    , {0,NULL}, NULL, NULL, {0,NULL}, {0,NULL}, 0,NULL, {0,NULL} }
 
 
 /*

@@ -287,7 +287,7 @@ public actor Wallet {
         if let due = self.app.timeDue(facts) { return due }
         let screen = self.settings.wording.screen(scene, at: facts.now, uptime: facts.uptime)
         self.observer(.screen(screen, scene.obstacle))
-        if scene.notice != nil { self.engine.store.changeReceipts { $0.noteShown() } }
+        if scene.notice != nil { self.engine.noticeShown() }
         if self.settings.skipsSplash, case .some(.after) = scene.timer?.end { return self.app.timerFired(facts) }
         guard scene.prompt != nil, self.engine.device.answersPrompts, presented.insert(scene.step).inserted else {
             return nil

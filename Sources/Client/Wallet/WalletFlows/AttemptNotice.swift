@@ -1,6 +1,7 @@
 package import Vocabulary
 
-/// The information about attempts that the wallet shows after an unlock, based on the server's receipts.
+/// The information about attempts that the wallet shows after an unlock, based on the server's receipts and on the
+/// counts that a session states.
 package struct AttemptNotice: Hashable, Sendable {
     /// The number of wrong PINs since the last right one, entered here or elsewhere.
     package var wrongPINs: Int
@@ -8,11 +9,32 @@ package struct AttemptNotice: Hashable, Sendable {
     package var since: Timestamp?
     /// The contradictions found in receipts, without duplicates, in the order they were found.
     package var tampering: [Tampering]
+    /// The contradiction between the session's counts and the last receipt, or nil if there is none.
+    package var hint: AttemptHint?
 
-    package init(wrongPINs: Int, since: Timestamp?, tampering: [Tampering]) {
+    package init(wrongPINs: Int, since: Timestamp?, tampering: [Tampering], hint: AttemptHint? = nil) {
         self.wrongPINs = wrongPINs
         self.since = since
         self.tampering = tampering
+        self.hint = hint
+    }
+}
+
+/// A contradiction between the counts that a session states and the wallet's last receipt.
+///
+/// Nothing signs the counts, so this is a hint: it is shown, and the receipt of the next PIN decides.
+package struct AttemptHint: Hashable, Sendable {
+    /// The rule for receipts that the counts violate.
+    package var finding: Tampering
+    /// The number of wrong PINs since the last right one, entered here or elsewhere.
+    package var wrongPINs: Int
+    /// The time of the last of them, or nil if there are none.
+    package var lastWrong: Timestamp?
+
+    package init(finding: Tampering, wrongPINs: Int, lastWrong: Timestamp?) {
+        self.finding = finding
+        self.wrongPINs = wrongPINs
+        self.lastWrong = lastWrong
     }
 }
 

@@ -181,7 +181,8 @@ extension StoredValues {
         }
         return self.row.answer(
             to: session,
-            attempts: charged.record,
+            attempts: charged,
+            epoch: UInt64(facts.epoch),
             receiptVersion: facts.receiptVersion
         ) { self.next.presence }
     }

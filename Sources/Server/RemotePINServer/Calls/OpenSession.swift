@@ -97,7 +97,7 @@ extension Conversation {
             now: now
         )
         switch try await server.store.beginSession(session) {
-        case .active(let pinKeyID, let pinState, let sealedShare, let sealedNext, let version):
+        case .active(let pinKeyID, let pinState, let sealedShare, let sealedNext, let version, let attempts):
             let receiptKeys = try server.receiptKeys(upTo: version)
             if pinState == .blockedPermanently {
                 await self.blockedPermanently(walletID)
@@ -116,6 +116,7 @@ extension Conversation {
             let wallet = ActiveWallet(
                 pinKeyID: pinKeyID,
                 pinState: pinState,
+                attempts: attempts,
                 features: server.terms.features(of: walletID),
                 presenceShare: share,
                 nextPresenceShare: next,

@@ -38,6 +38,16 @@ package struct KeptAttempts: Sendable {
         self.number = bytes.suffix(Self.numberByteCount).bigEndian
     }
 
+    /// Returns the counts that a session states, without the charges of epochs.
+    package func counts(epoch: UInt64) -> AttemptCounts {
+        AttemptCounts(
+            number: self.number,
+            wrongPINs: self.record.wrongPINs,
+            lastWrong: self.record.lastWrong,
+            epoch: epoch
+        )
+    }
+
     package func encoded(of wallet: WalletID, by key: RecordKey) -> [UInt8] {
         var bytes = self.record.encoded()
         bytes.append(bigEndian: self.number, byteCount: Self.numberByteCount)

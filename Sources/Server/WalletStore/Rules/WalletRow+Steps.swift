@@ -1,4 +1,4 @@
-package import PINPolicy
+internal import PINPolicy
 package import Vocabulary
 
 /// The rules for registrations, sessions and effects.
@@ -36,18 +36,20 @@ extension WalletRow {
     /// Returns the answer to an admitted session if the wallet is in use.
     package func answer(
         to session: NewSession,
-        attempts: AttemptRecord,
+        attempts: KeptAttempts,
+        epoch: UInt64,
         receiptVersion: UInt32?,
         nextPresenceShare: () throws -> Sealed?
     ) rethrows -> SessionOutcome {
-        let pinState = attempts.state(policy: session.policy, now: session.now)
+        let pinState = attempts.record.state(policy: session.policy, now: session.now)
         let isReleased = pinState != .blockedPermanently
         return .active(
             pinKeyID: self.pinKeyID,
             pinState: pinState,
             presenceShare: isReleased ? self.presenceShare : nil,
             nextPresenceShare: isReleased ? try nextPresenceShare() : nil,
-            receiptVersion: receiptVersion
+            receiptVersion: receiptVersion,
+            attempts: attempts.counts(epoch: epoch)
         )
     }
 

@@ -9,6 +9,8 @@ struct Opening: Sendable {
     let revocation: Revocation?
     var nextPresenceShare: Sealed?
     let receiptVersion: UInt32?
+    /// The store's epoch.
+    let epoch: UInt32
 
     /// The outcome of a session and the rows that it changes.
     struct Session {
@@ -34,7 +36,8 @@ struct Opening: Sendable {
         return Session(
             outcome: self.row.answer(
                 to: session,
-                attempts: judged.attempts.record,
+                attempts: judged.attempts,
+                epoch: UInt64(self.epoch),
                 receiptVersion: self.receiptVersion
             ) { self.nextPresenceShare },
             newRow: newRow,

@@ -59,7 +59,8 @@ extension StoreConnection {
                 row: row,
                 judged: attempts.map { Attempted(row: JudgedRow(row), attempts: $0, onFile: onFile) },
                 revocation: self.revocation(of: row.state),
-                receiptVersion: self.receiptVersion
+                receiptVersion: self.receiptVersion,
+                epoch: self.epoch
             )
         }
     }

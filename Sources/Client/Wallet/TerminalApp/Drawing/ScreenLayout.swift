@@ -153,7 +153,7 @@ struct ScreenLayoutBuilder {
     private var rows: [ScreenLayout.Line] {
         let said: Set = [
             "banner", "notice", "deletionCode", "remainingMs", "attemptsLeft", "finalRound", "rule", "correlationID",
-            "cause", "wrongPINs", "wrongPINsSinceMs", "tampering",
+            "cause", "wrongPINs", "wrongPINsSinceMs", "tampering", "attemptHint",
         ]
         return self.screen.values.filter { !said.contains($0.key) }.sorted { $0.key < $1.key }.map { name, value in
             let text =

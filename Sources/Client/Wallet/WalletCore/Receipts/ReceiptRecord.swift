@@ -163,7 +163,12 @@ extension ReceiptRecord {
         }
         let leaf = receipt.leaf
         self.dropExpiredLate(at: now)
-        let finding = self.finding(receipt, explained: sent + self.late.reduce(0) { $0 + $1.count })
+        let finding = self.finding(
+            leaf.number,
+            of: receipt.signed.epoch,
+            isJudged: leaf.isJudged,
+            explained: sent + self.lateCount
+        )
         // The answered message itself cannot arrive again.
         let growth = self.growth(to: leaf.number)
         let others = leaf.isJudged ? growth - min(1, growth) : growth
@@ -219,11 +224,14 @@ extension ReceiptRecord {
         }
     }
 
-    /// Returns how a genuine receipt contradicts the last one, or nil if it does not.
-    private func finding(_ receipt: Receipt, explained: UInt64) -> Tampering? {
-        let (leaf, epoch) = (receipt.leaf, receipt.signed.epoch)
+    /// Returns how a number of judged attempts contradicts the last receipt, or nil if it does not.
+    ///
+    /// - Parameters:
+    ///   - isJudged: Whether one of these attempts has just been judged.
+    ///   - explained: The number of this wallet's messages that the last receipt does not count.
+    private func finding(_ number: UInt64, of epoch: UInt64, isJudged: Bool, explained: UInt64) -> Tampering? {
         // This subtracts instead of adding, because an impostor could send a number that makes the sum overflow.
-        func exceeds(_ number: UInt64) -> Bool { leaf.number > number && leaf.number - number > explained }
+        func exceeds(_ known: UInt64) -> Bool { number > known && number - known > explained }
         guard let last = self.last.flatMap({ Receipt($0.bytes) }) else {
             return self.countsFromZero && exceeds(0) ? .unexplainedAttempts : nil
         }
@@ -231,9 +239,12 @@ extension ReceiptRecord {
         // A restore may lower the number and another restore may raise it again, so compare with the highest one.
         guard epoch == last.signed.epoch else { return exceeds(self.highest) ? .unexplainedAttempts : nil }
         let before = last.leaf.number
-        guard leaf.number > before || (leaf.number == before && !leaf.isJudged) else { return .numberBack }
+        guard number > before || (number == before && !isJudged) else { return .numberBack }
         return exceeds(before) ? .unexplainedAttempts : nil
     }
+
+    /// The number of messages that may still arrive although a receipt of a later one is known.
+    private var lateCount: UInt64 { self.late.reduce(0) { $0 + $1.count } }
 
     /// Returns the number of attempts judged since the last receipt.
     private func growth(to number: UInt64) -> UInt64 {
@@ -254,6 +265,27 @@ extension ReceiptRecord {
     private mutating func note(_ finding: Tampering) -> Tampering {
         if !self.tampering.contains(finding.rawValue) { self.tampering.append(finding.rawValue) }
         return finding
+    }
+}
+
+// MARK: - Sessions
+
+extension ReceiptRecord {
+    /// Returns how the counts of a session contradict the last receipt, or nil if they do not.
+    ///
+    /// The rules are those for receipts. Nothing is kept, because nothing signs the counts: the receipt of the next PIN
+    /// decides. A message without an answer, sent by this wallet, explains one attempt.
+    func hint(of counts: AttemptCounts, at now: Timestamp) -> AttemptHint? {
+        guard self.key != nil else { return nil }
+        var record = self
+        record.dropExpiredLate(at: now)
+        let finding = record.finding(
+            counts.number,
+            of: counts.epoch,
+            isJudged: false,
+            explained: record.unanswered + (record.waiting?.unanswered ?? 0) + record.lateCount
+        )
+        return finding.map { AttemptHint(finding: $0, wrongPINs: counts.wrongPINs, lastWrong: counts.lastWrong) }
     }
 }
 

@@ -2,9 +2,10 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// Checks the receipts that come with verdicts, which reveal attempts that this wallet did not make.
+/// Checks the receipts that come with verdicts, and the counts that come with sessions, which reveal attempts that this
+/// wallet did not make.
 ///
-/// A finding has no other effect. In particular, it does not influence whether we believe the verdict.
+/// A finding or a hint has no other effect. In particular, it does not influence whether we believe the verdict.
 extension WalletEngine {
     /// Counts an instruction before it is sent, so that we can explain a gap even after a crash.
     ///
@@ -19,18 +20,37 @@ extension WalletEngine {
             attemptID: entry.attemptID,
             outcomes: result.receiptOutcomes
         )
+        // The receipt decides what the counts of the session only suggested.
+        self.attemptHint = nil
         let now = self.clock.now()
         self.store.changeReceipts { record in
             if let finding = record.take(receipt, of: answered, at: now) { self.findings.append(finding) }
         }
     }
 
-    /// Pins the key sent with a session, or follows its rotation.
-    func adopt(_ links: [ReceiptKeyLink]) {
+    /// Pins the key sent with a session, or follows its rotation, and compares the session's counts.
+    func adopt(_ wallet: ActiveWallet) {
         let now = self.clock.now()
         self.store.changeReceipts { record in
-            if let finding = record.adopt(links, at: now) { self.findings.append(finding) }
+            if let finding = record.adopt(wallet.receiptKeys, at: now) { self.findings.append(finding) }
         }
+        self.attemptHint = self.store.receipts.hint(of: wallet.attempts, at: now)
+    }
+
+    /// The notice to show at the next unlock, or nil if there is nothing to report.
+    var attemptNotice: AttemptNotice? {
+        guard let hint = self.attemptHint else { return self.store.receipts.notice }
+        var notice = self.store.receipts.notice ?? AttemptNotice(wrongPINs: 0, since: nil, tampering: [])
+        notice.hint = hint
+        return notice
+    }
+
+    /// Clears the notice once it has been shown.
+    ///
+    /// The next session brings a hint again, until a receipt confirms or refutes it.
+    func noticeShown() {
+        self.attemptHint = nil
+        self.store.changeReceipts { $0.noteShown() }
     }
 
     /// Returns the findings since the last call.

@@ -91,7 +91,7 @@ extension WalletEngine {
                     nextPresenceShare: wallet.nextPresenceShare
                 )
                 connection.begin(session)
-                if walletID == self.store.state.registration?.walletID.value { self.adopt(wallet.receiptKeys) }
+                if walletID == self.store.state.registration?.walletID.value { self.adopt(wallet) }
                 return .active(connection)
             case .success(.openSession(.revoked(let revocation))):
                 // Only one OpenSession is allowed per connection, so the next call needs a new one.

@@ -33,6 +33,8 @@ final class WalletEngine {
     var unanswered: AttemptID?
     /// Findings from receipts that have not been reported yet.
     var findings: [Tampering] = []
+    /// The contradiction between the session's counts and the last receipt, until it was shown or a receipt arrived.
+    var attemptHint: AttemptHint?
     /// The host application's operation in progress.
     var hostSession: HostSession?
 
@@ -115,7 +117,7 @@ final class WalletEngine {
         facts.platform = self.device.platform
         facts.biometrics = self.device.biometrics
         facts.hasPasscode = self.device.hasPasscode
-        facts.attemptNotice = self.store.receipts.notice
+        facts.attemptNotice = self.attemptNotice
         return facts
     }
 

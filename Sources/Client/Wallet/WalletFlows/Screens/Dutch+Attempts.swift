@@ -11,7 +11,7 @@ extension Dutch {
     /// Returns the text for the notice, such as `2 foute pincodes sinds dinsdag 14:05`.
     func attempts(_ notice: AttemptNotice) -> String {
         var sentences: [String] = []
-        if notice.wrongPINs > 0 {
+        if notice.wrongPINs > 0, notice.hint == nil {
             let count = notice.wrongPINs == 1 ? "1 foute pincode" : "\(notice.wrongPINs) foute pincodes"
             sentences.append(count + (notice.since.map { " sinds \(self.day($0))" } ?? "") + ".")
         }
@@ -23,7 +23,18 @@ extension Dutch {
             sentences.append("Het bewijs van de server over je pogingen klopt niet (\(others)).")
             sentences.append("Neem contact met ons op.")
         }
+        if let hint = notice.hint { sentences.append(self.suspicion(hint)) }
         return sentences.joined(separator: " ")
+    }
+
+    private func suspicion(_ hint: AttemptHint) -> String {
+        guard hint.finding == .unexplainedAttempts else {
+            return "We tellen je pogingen misschien verkeerd (\(hint.finding.rawValue)). Controleer dit met je pincode."
+        }
+        let count = hint.wrongPINs == 1 ? "1 foute pincode" : "\(hint.wrongPINs) foute pincodes"
+        let last = hint.lastWrong.map { ": \(count), de laatste \(self.day($0))" } ?? ""
+        return "Er zijn misschien pincodes geprobeerd die deze app niet heeft verstuurd\(last). "
+            + "Controleer dit met je pincode."
     }
 
     private func day(_ time: Timestamp) -> String {

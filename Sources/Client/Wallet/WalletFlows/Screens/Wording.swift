@@ -84,13 +84,15 @@ public struct Wording: Hashable, Sendable {
         at now: (clock: Timestamp, uptime: Duration)
     ) {
         values["notice"] = .text(self.string(.attempts(notice), at: now))
-        if notice.wrongPINs > 0 {
-            values["wrongPINs"] = .number(Int64(notice.wrongPINs))
+        let wrongPINs = max(notice.wrongPINs, notice.hint?.wrongPINs ?? 0)
+        if wrongPINs > 0 {
+            values["wrongPINs"] = .number(Int64(wrongPINs))
             if let since = notice.since { values["wrongPINsSinceMs"] = .number(since.milliseconds) }
         }
         if !notice.tampering.isEmpty {
             values["tampering"] = .text(notice.tampering.map(\.rawValue).joined(separator: " "))
         }
+        if let hint = notice.hint { values["attemptHint"] = .text(hint.finding.rawValue) }
     }
 
     private func string(_ text: Text, at now: (clock: Timestamp, uptime: Duration)) -> String {
