@@ -90,7 +90,8 @@ struct Bounds {
         return AttemptPolicy(
             rounds: Int(self.rounds),
             attemptsPerRound: Int(self.attempts),
-            blocks: [Duration](repeating: .seconds(60 * Int(self.block)), count: Int(max(1, self.rounds)) - 1)
+            blocks: self.block == 0
+                ? [] : [Duration](repeating: .seconds(60 * Int(self.block)), count: Int(max(1, self.rounds)) - 1)
         )
     }
 

@@ -36,7 +36,7 @@ package struct CounterexampleScenario {
             "case: counterexample",
             "title: \(Self.quoted("Does not happen: \(violated)"))",
             "server: {pin.rounds: \(policy.rounds), pin.attempts-per-round: \(policy.attempts), "
-                + "pin.blocks: [\(policy.block)m]}",
+                + "pin.blocks: [\(policy.block == 0 ? "" : "\(policy.block)m")]}",
             "steps:",
             "  - set up: {pin: \"\(Self.rightPIN)\", pid: true, keep_code: code}",
             "  - kill app",

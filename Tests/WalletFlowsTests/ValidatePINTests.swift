@@ -46,6 +46,18 @@ struct ValidatePINTests {
         #expect(app.tap(.close) == .shows("UC2.3/1.3"))
     }
 
+    @Test("without blocks the next round begins at once, so no round but the last is announced", arguments: 1...4)
+    func withoutBlocks(attemptsLeft: Int) throws {
+        var app = Self.locked()
+        app.snapshot.policy = try #require(AttemptPolicy(rounds: 2, attemptsPerRound: 4, blocks: []))
+        app.answer(.verdict(.wrong(.open(attemptsLeft: attemptsLeft, finalRound: false))))
+        #expect(app.screen?.title == "Wrong PIN, retry" && app.screen?.message == "wrong PIN, try again.")
+        app.tap(.close)
+        app.enter("111222")
+        app.answer(.verdict(.wrong(.open(attemptsLeft: attemptsLeft, finalRound: true))))
+        #expect(app.screen?.message.hasSuffix("Then your app will be blocked permanently.") == true)
+    }
+
     @Test("with two attempts per round the first wrong PIN warns of the block", arguments: [false, true])
     func twoAttempts(finalRound: Bool) throws {
         var app = Self.locked()

@@ -198,7 +198,7 @@ struct EpochTests {
         let place = try await kind.place()
         let store = try await place.open()
         var random = SeededGenerator(seed: seed)
-        let policy = try #require(AttemptPolicy(rounds: 3, attemptsPerRound: 3, blocks: [.zero, .zero]))
+        let policy = try #require(AttemptPolicy(rounds: 3, attemptsPerRound: 3, blocks: []))
         var wallets: [(wallet: TestWallet, failures: Int, permanent: Bool)] = []
         for _ in 0..<6 { wallets.append((try await TestWallet(in: store), 0, false)) }
         for step in 0..<steps {

@@ -32,7 +32,7 @@ struct GuessingTests {
     )
     func zeroBlocks(kind: StoreKind, count: Int) async throws {
         let place = try await kind.place()
-        let policy = try #require(AttemptPolicy(rounds: 4, attemptsPerRound: 4, blocks: [.zero, .zero, .zero]))
+        let policy = try #require(AttemptPolicy(rounds: 4, attemptsPerRound: 4, blocks: []))
         let wallet = try await TestWallet(in: place.open())
         let verdicts = try await self.guess(count, at: wallet, policy: policy, now: TestWallet.start)
         #expect(verdicts.judged == 16)

@@ -135,6 +135,50 @@ struct MalformedMessageTests {
         #expect(throws: WireError.invalid(.error, id: 7)) { try Response(decoding: response) }
     }
 
+    @Test("the counts of a session have a fixed length", arguments: [nil, 0, 25, 27] as [Int?])
+    func attemptCounts(byteCount: Int?) {
+        let response = ProtoWriter.message {
+            $0.number(1, 7)
+            $0.message(5) {
+                $0.message(1) {
+                    $0.bytes(1, Samples.bytes(16))
+                    $0.message(2) { $0.message(1) { $0.number(1, 4) } }
+                    $0.message(3) { _ in }
+                    if let byteCount { $0.bytes(7, Samples.bytes(byteCount)) }
+                }
+            }
+        }
+        #expect(throws: WireError.invalid(.attempts, id: 7)) { try Response(decoding: response) }
+    }
+
+    @Test("a block of a policy has a length")
+    func emptyBlock() throws {
+        func hello(block: UInt64) -> [UInt8] {
+            ProtoWriter.message {
+                $0.number(1, 7)
+                $0.message(2) {
+                    $0.number(1, 1_795_000_000_000)
+                    $0.message(2) { $0.number(1, 1) }
+                    $0.number(3, 6)
+                    $0.message(4) {
+                        $0.number(1, 2)
+                        $0.number(2, 2)
+                        $0.number(3, block)
+                    }
+                    $0.message(5) { _ in }
+                    $0.number(6, 1)
+                    $0.message(7) {
+                        $0.number(1, 16)
+                        $0.number(2, 900_000)
+                        $0.number(3, 300_000)
+                    }
+                }
+            }
+        }
+        #expect(throws: WireError.invalid(.policy, id: 7)) { try Response(decoding: hello(block: 0)) }
+        _ = try Response(decoding: hello(block: 1))
+    }
+
     @Test("a response without a result is rejected with its id")
     func emptyResponse() {
         #expect(throws: WireError.missing(.result, id: 7)) { try Response(decoding: [0x08, 0x07]) }

@@ -18,7 +18,11 @@ enum Samples {
     static let appVersion = AppVersion("1.4.0")
     static let osVersion = DeviceText("Android 15")
     static let proof = DeviceProof(Samples.bytes(64))
-    static let policy = AttemptPolicy(rounds: 4, attemptsPerRound: 4, blocks: [.seconds(60), .zero, .seconds(3600)])
+    static let policy = AttemptPolicy(
+        rounds: 4,
+        attemptsPerRound: 4,
+        blocks: [.seconds(60), .milliseconds(1), .seconds(3600)]
+    )
 
     static func receiptKey(_ id: UInt32) throws(MissingSample) -> ReceiptKeyLink {
         try need(ReceiptKeyLink(ReceiptKey(id: id, publicKey: try need(self.key)), endorsedBy: self.signature))

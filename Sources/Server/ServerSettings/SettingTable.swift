@@ -207,10 +207,11 @@ extension SettingTable {
     )
     package static let blocks = Setting(
         "pin.blocks",
-        .list(of: .duration(.zero...AttemptPolicy.longestBlock)),
+        .list(of: .duration(AttemptPolicy.allowedBlocks)),
         standard: AttemptPolicy.standard.blocks,
         "Waiting time after each round except the last: at most one less than there are rounds. If the list is "
-            + "shorter, its last value also applies to the remaining rounds."
+            + "shorter, its last value also applies to the remaining rounds; with `[]` no round but the last ends in a "
+            + "block."
     )
     package static let deletionCode = Setting(
         "features.deletion-code",

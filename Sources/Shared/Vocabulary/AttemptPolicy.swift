@@ -7,7 +7,7 @@ public struct AttemptPolicy: Hashable, Sendable {
     public let rounds: Int
     /// The number of wrong PINs in a round, `1...16`.
     public let attemptsPerRound: Int
-    /// The lengths of the blocks after each round except the last, each `0...31 days`.
+    /// The lengths of the blocks after each round except the last, each in ``allowedBlocks``.
     ///
     /// If there are fewer lengths than rounds, the last length also applies to the remaining rounds. If there are none,
     /// rounds end without a block.
@@ -17,13 +17,15 @@ public struct AttemptPolicy: Hashable, Sendable {
     package static let allowedRounds = 1...16
     /// The minimum and maximum number of wrong PINs in a round.
     package static let allowedAttempts = 1...16
-    /// The maximum length of a block: 31 days.
-    package static let longestBlock: Duration = .seconds(31 * 24 * 3600)
+    /// The minimum and maximum length of a block.
+    ///
+    /// There is no block without a length, so a client that knows the lengths knows whether a block follows a round.
+    package static let allowedBlocks: ClosedRange<Duration> = .milliseconds(1) ... .seconds(31 * 24 * 3600)
 
     /// Returns nil if a number is out of range, or if there are more blocks than rounds that end in one.
     package init?(rounds: Int, attemptsPerRound: Int, blocks: [Duration]) {
         guard Self.allowedRounds.contains(rounds), Self.allowedAttempts.contains(attemptsPerRound),
-            blocks.count <= rounds - 1, blocks.allSatisfy({ $0 >= .zero && $0 <= Self.longestBlock })
+            blocks.count <= rounds - 1, blocks.allSatisfy(Self.allowedBlocks.contains)
         else { return nil }
         self.rounds = rounds
         self.attemptsPerRound = attemptsPerRound

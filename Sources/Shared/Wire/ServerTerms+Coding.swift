@@ -82,10 +82,11 @@ extension AttemptPolicy {
 
     fileprivate init(reading message: MessageReader<Remotepin__V1__AttemptPolicy>) throws(FieldFault) {
         let mostBlocks = AttemptPolicy.allowedRounds.upperBound - 1
-        let longest = AttemptPolicy.longestBlock.wireMilliseconds
+        let lengths = AttemptPolicy.allowedBlocks
+        let range = lengths.lowerBound.wireMilliseconds...lengths.upperBound.wireMilliseconds
         var blocks: [Duration] = []
         for milliseconds in try message.numbers(\.block_ms, count: \.n_block_ms, .policy, atMost: mostBlocks) {
-            blocks.append(try Duration(wireMilliseconds: milliseconds, .policy, in: 0...longest))
+            blocks.append(try Duration(wireMilliseconds: milliseconds, .policy, in: range))
         }
         guard
             let policy = AttemptPolicy(

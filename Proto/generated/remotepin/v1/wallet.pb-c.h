@@ -358,7 +358,7 @@ struct  Remotepin__V1__AttemptPolicy
    */
   uint32_t attempts_per_round;
   /*
-   * 0 … 15 values, each 0 … 31 days; the last one applies to further rounds
+   * 0 … 15 values, each 1 ms … 31 days; the last one applies to further rounds
    */
   size_t n_block_ms;
   uint64_t *block_ms;

@@ -82,7 +82,8 @@ struct ValidatePIN: Flow {
                 ofAttempts: snapshot.policy.attemptsPerRound,
                 finalRound: finalRound
             )
-            return .show(prompt.dialog(attemptsLeft: attemptsLeft), after: prompt.decision)
+            let dialog = prompt.dialog(attemptsLeft: attemptsLeft, blockFollows: !snapshot.policy.blocks.isEmpty)
+            return .show(dialog, after: prompt.decision)
         case .wrong(.blocked(let remaining)):
             return .show(self.blocked(until: snapshot.uptime + remaining), after: "PF2.8/1.1g")
         case .blocked(let remaining):

@@ -34,15 +34,28 @@ enum WrongPINPrompt: Hashable {
         }
     }
 
-    func dialog(attemptsLeft: Int) -> Dialog {
+    /// Returns the prompt with its message.
+    ///
+    /// If no block follows this round, the next round begins at once, so the end of the round is not announced.
+    func dialog(attemptsLeft: Int, blockFollows: Bool) -> Dialog {
         let dialog =
             switch self {
             case .first:
                 Self.dialog("PF2.8/2.1", .wrongPIN, close: "PF2.8/2.1a", forgot: "PF2.8/2.1b")
             case .between:
-                Self.dialog("PF2.8/3.1", .wrongPINLeft(attemptsLeft), close: "PF2.8/3.1a", forgot: "PF2.8/3.1b")
+                Self.dialog(
+                    "PF2.8/3.1",
+                    blockFollows ? .wrongPINLeft(attemptsLeft) : .wrongPIN,
+                    close: "PF2.8/3.1a",
+                    forgot: "PF2.8/3.1b"
+                )
             case .oneLeft:
-                Self.dialog("PF2.8/4.1", .wrongPINBlockNext, close: "PF2.8/4.1a", forgot: "PF2.8/4.1b")
+                Self.dialog(
+                    "PF2.8/4.1",
+                    blockFollows ? .wrongPINBlockNext : .wrongPIN,
+                    close: "PF2.8/4.1a",
+                    forgot: "PF2.8/4.1b"
+                )
             case .finalFirst:
                 Self.dialog("PF2.8/6.1", .wrongPINFinal(attemptsLeft), close: "PF2.8/6.1a", forgot: "PF2.8/6.1b")
             case .finalBetween:
