@@ -58,6 +58,37 @@ struct ValidatePINTests {
         #expect(app.screen?.message.hasSuffix("Then your app will be blocked permanently.") == true)
     }
 
+    @Test(
+        "the PIN screens announce the last attempt before a block, and nothing else",
+        arguments: [
+            (.open(attemptsLeft: 1, finalRound: false), "temporarily"),
+            (.open(attemptsLeft: 1, finalRound: true), "permanently"),
+            (.open(attemptsLeft: 2, finalRound: true), nil), (.blocked(remaining: .seconds(60)), nil), (nil, nil),
+        ] as [(PINState?, String?)]
+    )
+    func lastAttempt(state: PINState?, blocks: String?) throws {
+        func message(_ request: String) -> String {
+            blocks.map { "\(request). You have 1 more attempt. Then your app will be blocked \($0)." } ?? request
+        }
+        var app = AppUnderTest(setup: .done)
+        app.snapshot.pinState = state
+        app.launchToPIN()
+        #expect(app.screen?.message == message("Open with your PIN"))
+        #expect((app.value("attemptsLeft") == .number(1)) == (blocks != nil))
+        app.snapshot.hasPID = true
+        app.unlock()
+        app.tap(.menu)
+        app.tap(.settings)
+        app.tap(.changePIN)
+        #expect(app.state == .shows("PF2.4/1.1"))
+        #expect(app.screen?.message == message("Confirm with your PIN"))
+        app.snapshot.policy = try #require(AttemptPolicy(rounds: 2, attemptsPerRound: 4, blocks: []))
+        app.tap(.forgotPIN)
+        app.tap(.back)
+        let isFinal = state == .open(attemptsLeft: 1, finalRound: true)
+        #expect((app.screen?.message != "Confirm with your PIN") == isFinal, "no block follows the other rounds")
+    }
+
     @Test("with two attempts per round the first wrong PIN warns of the block", arguments: [false, true])
     func twoAttempts(finalRound: Bool) throws {
         var app = Self.locked()

@@ -1,4 +1,5 @@
 internal import DeviceInterface
+internal import Vocabulary
 
 /// A scene and the transitions for its choices, defined in one place.
 ///
@@ -40,7 +41,21 @@ struct Dialog: Sendable {
         self.offering(.info, step, .call(AppInformation()))
     }
 
-    func askingPIN(_ step: StepID) -> Dialog {
+    /// Asks for the PIN, and announces the last attempt before a block.
+    func askingPIN(_ step: StepID, _ snapshot: Snapshot) -> Dialog {
+        self.changed { dialog in
+            dialog.scene.input = Scene.Input(step: step)
+            guard case .open(attemptsLeft: 1, finalRound: let isFinal) = snapshot.pinState,
+                let request = dialog.scene.message,
+                isFinal || !snapshot.policy.blocks.isEmpty
+            else { return }
+            dialog.scene.message = .lastAttempt(request, isFinal: isFinal)
+            dialog.scene.values += [.attemptsLeft(1), .finalRound(isFinal)]
+        }
+    }
+
+    /// Asks for a new PIN.
+    func askingNewPIN(_ step: StepID) -> Dialog {
         self.changed { $0.scene.input = Scene.Input(step: step) }
     }
 

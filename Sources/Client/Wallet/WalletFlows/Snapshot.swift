@@ -26,6 +26,10 @@ package struct Snapshot: Sendable {
     package var hasPID = false
     /// The last attempt policy received from the server.
     package var policy = AttemptPolicy.standard
+    /// The state of this wallet's attempts that the server last stated to this process, or nil after a right PIN.
+    ///
+    /// Unproven, and therefore only shown.
+    package var pinState: PINState?
     /// The last revocation received from the server, unless it has reported the wallet as active since.
     package var lastRevocation: Revocation?
     /// The last answer from the update policy.

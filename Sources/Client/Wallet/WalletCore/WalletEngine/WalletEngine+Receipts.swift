@@ -20,6 +20,7 @@ extension WalletEngine {
             attemptID: entry.attemptID,
             outcomes: result.receiptOutcomes
         )
+        self.pinState = result.pinState
         // The receipt decides what the counts of the session only suggested.
         self.attemptHint = nil
         let now = self.clock.now()
@@ -35,6 +36,7 @@ extension WalletEngine {
             if let finding = record.adopt(wallet.receiptKeys, at: now) { self.findings.append(finding) }
         }
         self.attemptHint = self.store.receipts.hint(of: wallet.attempts, at: now)
+        self.pinState = wallet.pinState
     }
 
     /// The notice to show at the next unlock, or nil if there is nothing to report.
@@ -61,6 +63,16 @@ extension WalletEngine {
 }
 
 extension InstructResult {
+    /// The state that the answer states, or nil for a right PIN.
+    fileprivate var pinState: PINState? {
+        switch self {
+        case .pinValid, .pinChanged, .recoveryCodeLinked, .deletionCode: nil
+        case .wrong(let state): state
+        case .blocked(let remaining): .blocked(remaining: remaining)
+        case .blockedPermanently: .blockedPermanently
+        }
+    }
+
     /// The outcomes that a receipt for this answer may contain.
     ///
     /// A repeated wrong attempt is not judged again.

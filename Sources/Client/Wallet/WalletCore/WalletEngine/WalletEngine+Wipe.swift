@@ -9,7 +9,7 @@ internal import Wire
 extension WalletEngine {
     func wipe() async throws -> Answer {
         self.lock()
-        self.attemptHint = nil
+        (self.attemptHint, self.pinState) = (nil, nil)
         let walletID = self.store.state.registration?.walletID ?? self.store.state.unreportedWipe
         // After a restore to another phone, the wallet cannot report the wipe. The user can revoke it on the server
         // with the deletion code.

@@ -33,6 +33,8 @@ final class WalletEngine {
     var unanswered: AttemptID?
     /// Findings from receipts that have not been reported yet.
     var findings: [Tampering] = []
+    /// The state of the wallet's attempts that the server last stated, or nil after a right PIN.
+    var pinState: PINState?
     /// The contradiction between the session's counts and the last receipt, until it was shown or a receipt arrived.
     var attemptHint: AttemptHint?
     /// The host application's operation in progress.
@@ -109,6 +111,7 @@ final class WalletEngine {
         facts.linkBase = self.settings.linkBase
         facts.lockTimes = self.settings.lockTimes
         facts.isLocked = self.unlocked == nil
+        facts.pinState = self.pinState
         facts.policy = self.store.serverState.attemptPolicy ?? .standard
         facts.lastRevocation = self.store.serverState.lastRevocation
         facts.lastUpdate = self.store.serverState.lastUpdate

@@ -32,7 +32,7 @@ struct ConfirmProtectedAction: Flow {
 
     func enter(_ snapshot: Snapshot) -> Transition {
         switch self.state {
-        case .entering: .show(self.pinScreen)
+        case .entering: .show(self.pinScreen(snapshot))
         case .forgot: .call(ForgotPIN())
         case .validating: .ignored
         case .askingStatus: .ask(.askStatus)
@@ -68,10 +68,10 @@ struct ConfirmProtectedAction: Flow {
         }
     }
 
-    private var pinScreen: Dialog {
+    private func pinScreen(_ snapshot: Snapshot) -> Dialog {
         let back = Transition.finish(.back(whileBlocked: false))
         let dialog = Dialog("PF2.4/1.1", .screen, .confirmWithPIN, .confirmWithYourPIN)
-            .askingPIN("PF2.4/1.1a")
+            .askingPIN("PF2.4/1.1a", snapshot)
             .offering(.back, "PF2.4/1.1b", back)
         return (self.isCancelable ? dialog.offering(.cancel, "PF2.4/1.1c", back) : dialog)
             .offering(.forgotPIN, "PF2.4/1.1d", self.to(.forgot))

@@ -39,7 +39,7 @@ struct SetUpPIN: Flow {
         case .choosing:
             .show(
                 Dialog("PF2.9/1.1", .screen, .choosePIN, .choosePINDigits)
-                    .askingPIN("PF2.9/1.1a")
+                    .askingNewPIN("PF2.9/1.1a")
                     .offering(.back, "PF2.9/1.1b", self.back)
                     .offeringInfo("PF2.9/1.1c")
             )
@@ -53,7 +53,7 @@ struct SetUpPIN: Flow {
         case .repeating:
             .show(
                 Dialog("PF2.9/1.3", .screen, .repeatPIN, .repeatPINDigits)
-                    .askingPIN("PF2.9/1.3a")
+                    .askingNewPIN("PF2.9/1.3a")
                     .offering(.back, "PF2.9/1.3b", self.to(.choosing))
                     .offeringInfo("PF2.9/1.3c")
             )

@@ -177,7 +177,7 @@ extension UnlockTheApp {
 extension UnlockTheApp {
     private func pinScreen(_ snapshot: Snapshot) -> Dialog {
         Dialog("UC2.3/1.3", .screen, .openWithPIN, snapshot.needsMigration ? .enterPINToFinish : .openWithYourPIN)
-            .askingPIN("UC2.3/1.3a")
+            .askingPIN("UC2.3/1.3a", snapshot)
             .offeringInfo("UC2.3/1.3b")
             .offering(.forgotPIN, "UC2.3/1.3c", self.to(.forgot))
     }

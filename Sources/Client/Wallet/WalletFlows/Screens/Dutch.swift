@@ -86,6 +86,10 @@ struct Dutch {
         case .confirmWithYourPIN: "Voer je pincode in om te bevestigen"
         case .wrongPINRetry: "Verkeerde pincode, probeer opnieuw"
         case .wrongPIN: "Verkeerde pincode, probeer het nog een keer."
+        case .lastAttempt(let request, isFinal: false):
+            "\(self.string(request)). Je hebt nog 1 poging. Daarna wordt je app tijdelijk geblokkeerd."
+        case .lastAttempt(let request, isFinal: true):
+            "\(self.string(request)). Je hebt nog 1 poging. Daarna wordt je app voorgoed geblokkeerd."
         case .wrongPINLeft(let count): "Verkeerde pincode, je hebt nog \(Self.attempts(count))."
         case .wrongPINBlockNext: "Verkeerde pincode, je hebt nog 1 poging. Daarna wordt je app tijdelijk geblokkeerd."
         case .wrongPINFinal(let count):

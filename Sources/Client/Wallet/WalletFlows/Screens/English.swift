@@ -85,6 +85,10 @@ struct English {
         case .confirmWithYourPIN: "Confirm with your PIN"
         case .wrongPINRetry: "Wrong PIN, retry"
         case .wrongPIN: "wrong PIN, try again."
+        case .lastAttempt(let request, isFinal: false):
+            "\(self.string(request)). You have 1 more attempt. Then your app will be blocked temporarily."
+        case .lastAttempt(let request, isFinal: true):
+            "\(self.string(request)). You have 1 more attempt. Then your app will be blocked permanently."
         case .wrongPINLeft(let count): "wrong PIN, you have \(Self.attempts(count))."
         case .wrongPINBlockNext: "wrong PIN, you have 1 more attempt. Then your app will be blocked temporarily."
         case .wrongPINFinal(let count):

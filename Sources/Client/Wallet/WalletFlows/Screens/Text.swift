@@ -50,6 +50,7 @@ package enum Text: Hashable, Sendable {
     case inactivityWarning, stillThere(Duration)
     case confirmWithPIN, confirmWithYourPIN
     // PF2.8
+    indirect case lastAttempt(Text, isFinal: Bool)
     case wrongPINRetry, wrongPIN, wrongPINLeft(Int), wrongPINBlockNext, wrongPINFinal(Int)
     case temporarilyBlocked, blockedUntil(Duration)
     case blockedForGood, tooManyFailedEntries
