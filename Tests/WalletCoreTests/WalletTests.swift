@@ -41,8 +41,10 @@ struct WalletTests {
     /// The events that an observer received.
     final class EventLog: Sendable {
         private let heard = Mutex<[String]>([])
+        private let taken = Mutex<[String]>([])
 
         func add(_ event: WalletEvent) {
+            if case .step(let step) = event { self.taken.withLock { $0.append("\(step)") } }
             let word: String? =
                 switch event {
                 case .step, .screen: nil
@@ -54,6 +56,7 @@ struct WalletTests {
         }
 
         var names: [String] { self.heard.withLock { $0 } }
+        var steps: [String] { self.taken.withLock { $0 } }
     }
 
     /// Returns a wallet with biometrics and an identity, at its dashboard.
@@ -264,10 +267,11 @@ struct WalletTests {
         #expect(await told.next() == nil)
     }
 
-    @Test("during a call user actions are rejected and links are processed afterwards")
+    @Test("during a call user actions are rejected, and a resume with a link is processed afterwards")
     func callsDuringCall() async throws {
         let reentrant = ReentrantIssuer()
-        let wallet = try self.phone.wallet(observer: { _ in }) { $0.issuer = reentrant }
+        let log = EventLog()
+        let wallet = try self.phone.wallet(observer: log.add) { $0.issuer = reentrant }
         _ = try await self.phone.choose(FakePhone.oldPIN, in: wallet)
         for action in [ActionID.enable, .next, .writtenDown] { _ = try await wallet.perform(action) }
         reentrant.set {
@@ -277,8 +281,9 @@ struct WalletTests {
             let link = IncomingLink("https://wallet.example.org/link/login/1")
             #expect(await wallet.open(link).step == "UC3.1/1.1")
         }
-        // Without an identity the link has to wait; it is not lost.
-        #expect(try await wallet.perform(.obtain).step == "PF2.7/3.1")
+        // The resume is processed after the call. Without an identity it resolves no link (UC1.2/3.3b).
+        #expect(try await wallet.perform(.obtain).step == "UC3.1/1.1")
+        #expect(log.steps.suffix(4) == ["UC1.2/1.1b", "UC1.2/3.1a", "UC1.2/3.2a", "UC1.2/3.3b"])
         #expect(await !wallet.isLocked)
     }
 

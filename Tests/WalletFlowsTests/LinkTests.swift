@@ -102,16 +102,24 @@ struct LinkTests {
         #expect(app.events.isEmpty)
     }
 
-    @Test("without an identity the wallet is not ready (LTC69)", arguments: [true, false])
-    func noIdentity(atLaunch: Bool) {
+    @Test("at a resume without an identity the app resumes, and the link is not resolved later")
+    func noIdentityAtResume() {
         var app = AppUnderTest(setup: .done)
-        app.launchToPIN(opening: atLaunch ? Self.link : nil)
+        app.launchToPIN()
         app.unlock()
-        if !atLaunch {
-            #expect(app.state == .shows("UC3.1/1.1"))
-            app.resume(Self.link)
-            #expect(app.trace.contains("UC1.2/3.3b"))
-        }
+        #expect(app.state == .shows("UC3.1/1.1"))
+        #expect(app.resume(Self.link) == .shows("UC3.1/1.1"))
+        #expect(app.trace.suffix(4) == ["UC1.2/1.1b", "UC1.2/3.1a", "UC1.2/3.2a", "UC1.2/3.3b"])
+        app.snapshot.hasPID = true
+        #expect(app.resume() == .shows("UC3.1/1.1"))
+        #expect(app.events.isEmpty && !app.trace.contains("PF2.7/1.1c"))
+    }
+
+    @Test("at a launch without an identity the wallet is not ready (LTC69)")
+    func noIdentity() {
+        var app = AppUnderTest(setup: .done)
+        app.launchToPIN(opening: Self.link)
+        app.unlock()
         #expect(app.state == .shows("PF2.7/3.1"))
         #expect(app.screen?.title == "Your NL Wallet is not ready")
         #expect(app.trace.contains("PF2.7/1.1c"))
@@ -121,17 +129,17 @@ struct LinkTests {
 
     @Test("the checks run in the order a, b, d, c, e")
     func order() {
-        var app = AppUnderTest(setup: .done)
-        app.snapshot.hostSession = .issuance
-        app.launchToPIN()
-        app.unlock()
-        #expect(app.open(IncomingLink("x", from: .externalScanner)) == .shows("UC3.1/1.1"))
-        #expect(app.open(IncomingLink(Self.link.url, from: .externalScanner)) == .shows("PF2.7/2.1"))
-        app.tap(.close)
-        #expect(app.open(Self.link) == .shows("PF2.7/4.1"))
-        app.tap(.ok)
-        app.snapshot.hostSession = nil
-        #expect(app.open(Self.link) == .shows("PF2.7/3.1"))
+        func screen(_ link: IncomingLink, _ session: HostSession?) -> AppUnderTest.Reaction? {
+            var app = AppUnderTest(setup: .done)
+            app.snapshot.hostSession = session
+            app.launchToPIN(opening: link)
+            app.unlock()
+            return app.state
+        }
+        #expect(screen(IncomingLink("x", from: .externalScanner), .issuance) == .shows("UC3.1/1.1"))
+        #expect(screen(IncomingLink(Self.link.url, from: .externalScanner), .issuance) == .shows("PF2.7/2.1"))
+        #expect(screen(Self.link, .issuance) == .shows("PF2.7/4.1"))
+        #expect(screen(Self.link, nil) == .shows("PF2.7/3.1"))
     }
 
     @Test("a link without a wallet is dropped (LTC44)")

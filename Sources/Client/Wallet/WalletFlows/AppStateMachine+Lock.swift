@@ -46,6 +46,9 @@ extension AppStateMachine {
                 return self.follow(self.stack.dialog?.resumption ?? .stay, snapshot)
             }
             self.stack.endConfirmations()
+        } else if !snapshot.hasPID {
+            // UC1.2/3.3b: the app resumes, and the link is not resolved, now or later.
+            self.link = nil
         }
         return self.follow(.call(OpenTheApp(.resume)), snapshot)
     }

@@ -24,7 +24,7 @@ struct OpenTheApp: Flow {
         case updating
         case askingStatus
         case unlocking
-        case resolvingLink(hasPID: Bool)
+        case resolvingLink
     }
 
     var state: State
@@ -73,10 +73,9 @@ struct OpenTheApp: Flow {
         case (.askingStatus, .returned(.tryAgain)): .ask(.askStatus)
         case (.updating, .returned(.closed)), (.askingStatus, .returned(.closed)): .leave(.closed)
 
-        case (.resolvingLink(hasPID: false), .returned(.link)): .finish(.returned)
-        case (.resolvingLink(hasPID: true), .returned(.link(.none))): .finish(.returned, after: "UC1.2/3.4a")
-        case (.resolvingLink(hasPID: true), .returned(.link(.rejected))): .finish(.returned, after: "UC1.2/3.4b")
-        case (.resolvingLink(hasPID: true), .returned(.link(.accepted))): .finish(.returned, after: "UC1.2/3.4c")
+        case (.resolvingLink, .returned(.link(.none))): .finish(.returned, after: "UC1.2/3.4a")
+        case (.resolvingLink, .returned(.link(.rejected))): .finish(.returned, after: "UC1.2/3.4b")
+        case (.resolvingLink, .returned(.link(.accepted))): .finish(.returned, after: "UC1.2/3.4c")
 
         case (_, .entered), (_, .presented), (.starting, _), (.splash, _), (.unlocking, _),
             (.updating, .answered), (.updating, .returned), (.askingStatus, .answered), (.askingStatus, .returned),
@@ -116,8 +115,7 @@ struct OpenTheApp: Flow {
     }
 
     private func resumeApp(_ snapshot: Snapshot) -> Transition {
-        let resolve = Transition.Next.call(ResolveUniversalLink())
-        return switch (snapshot.setup != .notStarted, snapshot.isLocked, snapshot.hasPID) {
+        switch (snapshot.setup != .notStarted, snapshot.isLocked, snapshot.hasPID) {
         case (false, _, _): .finish(.returned, after: "UC1.2/1.1b", "UC1.2/3.1b")
         case (true, true, _):
             self.to(
@@ -127,15 +125,16 @@ struct OpenTheApp: Flow {
                 "UC1.2/3.1a",
                 "UC1.2/3.2b"
             )
-        case (true, false, let hasPID):
-            // Without an identity, the founding document skips PF2.7. It is still needed to reject a pending link.
+        case (true, false, false):
+            .finish(.returned, after: "UC1.2/1.1b", "UC1.2/3.1a", "UC1.2/3.2a", "UC1.2/3.3b")
+        case (true, false, true):
             self.to(
-                .resolvingLink(hasPID: hasPID),
-                hasPID || snapshot.link != nil ? resolve : .finish(.returned),
+                .resolvingLink,
+                .call(ResolveUniversalLink()),
                 after: "UC1.2/1.1b",
                 "UC1.2/3.1a",
                 "UC1.2/3.2a",
-                hasPID ? "UC1.2/3.3a" : "UC1.2/3.3b"
+                "UC1.2/3.3a"
             )
         }
     }
