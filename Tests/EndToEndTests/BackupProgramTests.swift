@@ -64,8 +64,7 @@ struct BackupProgramTests {
         let session = try await wallet.openSession()
         #expect(try await session.check("135790") == wallet.unlockShare.asValid)
         #expect(try await self.state(of: wallet) == .open(attemptsLeft: 4, finalRound: false))
-        guard case .revoked(Revocation(reason: .user, mayRegisterAnew: true)) = try await revoked.openSession().opening
-        else {
+        guard case .revoked(.byDeletionCode) = try await revoked.openSession().opening else {
             Issue.record("a revoked wallet can be used again")
             return
         }

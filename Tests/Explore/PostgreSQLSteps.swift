@@ -70,7 +70,7 @@ final class PostgreSQLSteps: StoreSteps {
         case .report:
             return (.report(values.row.state.revocation), contents, false)
         case .revoke(_, let now):
-            if values.row.state.revocation == nil { values.revoke(.byUser, at: now) }
+            if values.row.state.revocation == nil { values.revoke(.byDeletionCode, at: now) }
             return (.revoked(.revoked(values.id, at: values.row.state.revokedAt)), self.rows(values), true)
         case .revokeWallet(let now):
             let isFirst = values.row.state.revocation == nil

@@ -31,8 +31,7 @@ struct PortalCallsTests {
             let record = try await server.record().suffix(2)
             #expect(record.allSatisfy { $0.actor == .portal && $0.subject.wallets == [wallet.walletID] })
             #expect(record.first?.phase == .begun, "recorded before the commit, and once")
-            let byUser = Revocation(reason: .user, mayRegisterAnew: true)
-            guard case .revoked(byUser) = try await wallet.openSession().opening else {
+            guard case .revoked(.byDeletionCode) = try await wallet.openSession().opening else {
                 Issue.record("not revoked")
                 return
             }

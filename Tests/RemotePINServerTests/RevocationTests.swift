@@ -28,13 +28,12 @@ struct RevocationTests {
             #expect(first == revokedAt)
 
             let session = try await wallet.openSession()
-            let byUser = Revocation(reason: .user, mayRegisterAnew: true)
-            guard case .revoked(byUser) = session.opening else {
+            guard case .revoked(.byDeletionCode) = session.opening else {
                 Issue.record("not revoked")
                 return
             }
-            #expect(try await session.check("135790") == .refused(.revoked(byUser)))
-            #expect(try await session.check("000000") == .refused(.revoked(byUser)))
+            #expect(try await session.check("135790") == .refused(.revoked(.byDeletionCode)))
+            #expect(try await session.check("000000") == .refused(.revoked(.byDeletionCode)))
             #expect(await session.connection.answer(.reportWipe) == .other("reportWipe"))
         }
     }
@@ -113,8 +112,7 @@ struct RevocationTests {
             let session = try await wallet.openSession()
             let code = try wallet.deletionCode.orThrow()
             #expect(await session.connection.answer(.revokeWithCode(code.characters)) == .other("revoked"))
-            let byUser = Revocation(reason: .user, mayRegisterAnew: true)
-            #expect(try await session.check("135790") == .refused(.revoked(byUser)))
+            #expect(try await session.check("135790") == .refused(.revoked(.byDeletionCode)))
         }
     }
 
@@ -126,8 +124,7 @@ struct RevocationTests {
             #expect(await mine.connection.answer(.reportWipe) == .other("reportWipe"))
             #expect(await happens { await other.connection.closed() })
             #expect(await mine.connection.answer(.reportWipe) == .other("reportWipe"))
-            let byUser = Revocation(reason: .user, mayRegisterAnew: true)
-            #expect(try await mine.check("135790") == .refused(.revoked(byUser)))
+            #expect(try await mine.check("135790") == .refused(.revoked(.byWipe)))
         }
     }
 

@@ -6,6 +6,20 @@ import Vocabulary
 
 @Suite("UC1.2 Open the app, PF1.4 Apply update policy")
 struct OpenTheAppTests {
+    @Test("the deletion code is named only if it was used", arguments: [true, false])
+    func deletedByUser(withCode: Bool) {
+        var app = AppUnderTest(setup: .done)
+        app.launch()
+        app.timer()
+        app.answer(.updatePolicy(.ok, solutionRevoked: false))
+        app.answer(.status(.revoked(withCode ? .byDeletionCode : .byWipe)))
+        #expect(app.state == .shows("UC1.2/4.1"))
+        #expect(
+            app.screen?.message
+                == (withCode ? "You deleted this wallet with your deletion code" : "You deleted this wallet in the app")
+        )
+    }
+
     @Test("a first launch leads through splash screen and update policy to the introduction")
     func firstLaunch() {
         var app = AppUnderTest()

@@ -151,8 +151,7 @@ struct JudgingTests {
         let solution = Revocation(reason: .solution, mayRegisterAnew: false)
         try await #expect(store.judge(repeated) == .revoked(solution))
         try await store.recordWipe(of: wallet.id, at: TestWallet.start)
-        let user = Revocation(reason: .user, mayRegisterAnew: true)
-        try await #expect(store.judge(repeated) == .revoked(user))
+        try await #expect(store.judge(repeated) == .revoked(.byWipe))
     }
 
     @Test(

@@ -21,7 +21,7 @@ struct OperatorTests {
         try await #expect(
             store.revoke(wallets: [first.id, second.id], at: self.later) == .revoked(now: 1, before: 1)
         )
-        try await #expect(first.session() == .revoked(Revocation(reason: .user, mayRegisterAnew: true)))
+        try await #expect(first.session() == .revoked(.byWipe))
         try await #expect(second.session() == .revoked(self.byOperator))
         try await #expect(store.judge(second.attempt(right: true)) == .revoked(self.byOperator))
         try await #expect(store.report(of: second.id)?.revokedAt == self.later)

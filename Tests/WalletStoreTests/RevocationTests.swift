@@ -24,9 +24,8 @@ struct RevocationTests {
         try await #expect(store.revoke(byDeletionCode: digest, at: TestWallet.start) == done)
         try await #expect(store.revoke(byDeletionCode: digest, at: self.later) == done)
         try await #expect(store.revoke(byDeletionCode: TestWallet.digest(), at: self.later) == .notRecognised)
-        let revocation = Revocation(reason: .user, mayRegisterAnew: true)
-        try await #expect(store.judge(wallet.attempt(right: true)) == .revoked(revocation))
-        try await #expect(wallet.session() == .revoked(revocation))
+        try await #expect(store.judge(wallet.attempt(right: true)) == .revoked(.byDeletionCode))
+        try await #expect(wallet.session() == .revoked(.byDeletionCode))
     }
 
     @Test(

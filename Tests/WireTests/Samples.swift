@@ -84,7 +84,8 @@ enum Samples {
         let features = Features(deletionCode: true, safeBiometricUnlock: false)
         let keyID = try need(self.pinKeyID)
         let wallet = try need(self.walletID)
-        let revocations = Revocation.Reason.allCases.map { Revocation(reason: $0, mayRegisterAnew: $0 == .user) }
+        let revocations =
+            Revocation.Reason.allCases.map { Revocation(reason: $0, mayRegisterAnew: $0 == .user) } + [.byDeletionCode]
         var results: [CallResult] = [
             .beginEnrollment(
                 Enrollment(
@@ -128,17 +129,17 @@ enum Samples {
             let wallet = ActiveWallet(
                 pinKeyID: keyID,
                 pinState: state,
-                features: features,
-                presenceShare: state == .blockedPermanently ? nil : share,
-                receiptKeys: state == .blockedPermanently ? [] : [try self.receiptKey(1)]
-            )
-            results.append(.openSession(.active(wallet)))
                 attempts: AttemptCounts(
                     number: 9,
                     wrongPINs: state == .blockedPermanently ? 16 : 0,
                     lastWrong: state == .blockedPermanently ? Timestamp(milliseconds: 1_795_000_000_000) : nil,
                     epoch: 2
                 ),
+                features: features,
+                presenceShare: state == .blockedPermanently ? nil : share,
+                receiptKeys: state == .blockedPermanently ? [] : [try self.receiptKey(1)]
+            )
+            results.append(.openSession(.active(wallet)))
         }
         results += revocations.map { .openSession(.revoked($0)) }
         results += try self.reasons().map { .refused(Refusal($0, correlationID: "4f2a")) }

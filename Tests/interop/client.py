@@ -248,6 +248,7 @@ def is_revoked(lab, wallet):
     with lab.greeted() as connection:
         status = wallet.open_session(connection)
         expect(status.revoked.reason == messages.Revocation.REASON_USER, "OpenSession reports the revocation")
+        expect(status.revoked.with_deletion_code, "it says that the deletion code was used")
         expect_refused("REVOKED", "the wallet can no longer unlock", lambda: wallet.instruct(connection, 1, NEW_PIN))
         connection.call(report_wipe=messages.ReportWipeRequest())
         expect(True, "the wallet reports its wipe")

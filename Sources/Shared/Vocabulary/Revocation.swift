@@ -19,12 +19,18 @@ package struct Revocation: Hashable, Sendable {
     /// Whether the device may register a new wallet after this one.
     package let mayRegisterAnew: Bool
 
+    /// Whether the user revoked the wallet with its deletion code, instead of by wiping the app.
+    package let withDeletionCode: Bool
+
     /// Creates a revocation as reported by a server.
-    package init(reason: Reason, mayRegisterAnew: Bool) {
+    package init(reason: Reason, mayRegisterAnew: Bool, withDeletionCode: Bool = false) {
         self.reason = reason
         self.mayRegisterAnew = mayRegisterAnew
+        self.withDeletionCode = withDeletionCode
     }
 
-    /// A revocation by the user, with the deletion code or by wiping the app.
-    package static let byUser = Revocation(reason: .user, mayRegisterAnew: true)
+    /// A revocation by the user with the deletion code.
+    package static let byDeletionCode = Revocation(reason: .user, mayRegisterAnew: true, withDeletionCode: true)
+    /// A revocation by the user, who wiped the app.
+    package static let byWipe = Revocation(reason: .user, mayRegisterAnew: true)
 }

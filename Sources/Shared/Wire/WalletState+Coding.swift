@@ -28,6 +28,7 @@ extension Revocation {
         case .solution: message.set(\.reason, REMOTEPIN__V1__REVOCATION__REASON__REASON_SOLUTION)
         }
         message.set(\.may_register_anew, self.mayRegisterAnew)
+        message.set(\.with_deletion_code, self.withDeletionCode)
     }
 
     init(reading message: MessageReader<Remotepin__V1__Revocation>) throws(FieldFault) {
@@ -39,7 +40,11 @@ extension Revocation {
         case REMOTEPIN__V1__REVOCATION__REASON__REASON_SOLUTION: reason = .solution
         default: throw .invalid(.revocation)
         }
-        self.init(reason: reason, mayRegisterAnew: message.may_register_anew != 0)
+        self.init(
+            reason: reason,
+            mayRegisterAnew: message.may_register_anew != 0,
+            withDeletionCode: message.with_deletion_code != 0
+        )
     }
 }
 
@@ -125,23 +130,23 @@ extension ActiveWallet {
         message.set(\.presence_share, self.presenceShare)
         message.set(\.next_presence_share, self.nextPresenceShare)
         message.set(\.receipt_keys, count: \.n_receipt_keys, self.receiptKeys.map(\.bytes))
+        message.set(\.attempts, self.attempts.encoded())
     }
 
     fileprivate init(reading message: MessageReader<Remotepin__V1__ActiveWallet>) throws(FieldFault) {
-        self.init(
-            pinKeyID: try message.fixed(\.pin_key_id, .pinKeyID),
-        message.set(\.attempts, self.attempts.encoded())
-            pinState: try PINState(reading: message.part(\.pin_state, .pinState)),
-            features: Features(reading: try message.part(\.features, .features)),
-            presenceShare: message.isEmpty(\.presence_share)
         let byteCounts = AttemptCounts.byteCount...AttemptCounts.byteCount
         guard let attempts = AttemptCounts(decoding: try message.bytes(\.attempts, .attempts, in: byteCounts)) else {
             throw .invalid(.attempts)
         }
+        self.init(
+            pinKeyID: try message.fixed(\.pin_key_id, .pinKeyID),
+            pinState: try PINState(reading: message.part(\.pin_state, .pinState)),
+            attempts: attempts,
+            features: Features(reading: try message.part(\.features, .features)),
+            presenceShare: message.isEmpty(\.presence_share)
                 ? nil : try message.share(\.presence_share, .presenceShare),
             nextPresenceShare: message.isEmpty(\.next_presence_share)
                 ? nil : try message.share(\.next_presence_share, .nextPresenceShare),
-            attempts: attempts,
             receiptKeys: try message.receiptKeys(\.receipt_keys, count: \.n_receipt_keys)
         )
     }

@@ -69,7 +69,7 @@ struct CommitTests {
         let id = self.wallet.id
         let done = Task { try await store.recordWipe(of: id, at: TestWallet.start) }
         try await self.expectUnknown(done, after: fault)
-        try await #expect(self.localStore().report(of: self.wallet.id)?.revocation == .byUser)
+        try await #expect(self.localStore().report(of: self.wallet.id)?.revocation == .byWipe)
         await store.close()
     }
 

@@ -78,7 +78,7 @@ struct LeaseTests {
         ]
         try await first.recordWipe(of: wallets[0].id, at: TestWallet.start)
         try await expectSettled([wallets[0].id])
-        _ = try await first.end([wallets[1].id], as: .byUser, at: TestWallet.start)
+        _ = try await first.end([wallets[1].id], as: .byWipe, at: TestWallet.start)
         try await expectSettled([wallets[1].id])
         let mac = TestWallet.bytes(32)
         _ = try await first.judge(wallets[2].attempt(right: true, effect: .linkRecoveryCode(mac: mac)))

@@ -77,7 +77,7 @@ struct SharedDatabaseTests {
         try await #expect(self.stores[1].judge(new.attempt(right: true)) == .revoked(solution))
         try await #expect(self.stores[0].setSolutionRevoked(false))
         try await self.stores[0].recordWipe(of: wallet.id, at: TestWallet.start)
-        try await #expect(self.stores[1].judge(new.attempt(right: true)) == .revoked(.byUser))
+        try await #expect(self.stores[1].judge(new.attempt(right: true)) == .revoked(.byWipe))
     }
 
     @Test("a revoked wallet opens no session on any server, and gets no presence share")
@@ -220,7 +220,7 @@ struct SharedDatabaseTests {
         try expectWrite()
         try await self.store.recordWipe(of: wallet.id, at: TestWallet.start)
         try expectWrite()
-        try await #expect(self.store.judge(wallet.attempt(right: true)) == .revoked(.byUser))
+        try await #expect(self.store.judge(wallet.attempt(right: true)) == .revoked(.byWipe))
         try expectWrite()
     }
 

@@ -122,7 +122,7 @@ struct StoreCopyTests {
         #expect(try await judge(contents.blocked, right: true) == .notValid(.blocked(remaining: .seconds(60))))
         #expect(try await judge(contents.blockedForGood, right: true) == .notValid(.blockedPermanently))
         #expect(try await judge(contents.revoked, right: true) == .revoked(Self.byOperator))
-        #expect(try await judge(contents.wiped, right: true) == .revoked(.byUser))
+        #expect(try await judge(contents.wiped, right: true) == .revoked(.byWipe))
         guard case .valid(.unlockShare(_, contents.next.unlock)) = try await judge(contents.offered, right: true) else {
             Issue.record("the next share is missing")
             return
@@ -301,7 +301,7 @@ struct StoreCopyTests {
         try file.close()
         #expect(try await self.copy().wallets == 9)
         let store = try await self.place.open()
-        #expect(try await store.report(of: contents.wiped.id)?.revocation == .byUser)
+        #expect(try await store.report(of: contents.wiped.id)?.revocation == .byWipe)
     }
 
     /// Changes of the target that only a comparison of all contents can notice.

@@ -3616,7 +3616,7 @@ const ProtobufCEnumDescriptor remotepin__v1__revocation__reason__descriptor =
   remotepin__v1__revocation__reason__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
-static const ProtobufCFieldDescriptor remotepin__v1__revocation__field_descriptors[2] =
+static const ProtobufCFieldDescriptor remotepin__v1__revocation__field_descriptors[3] =
 {
   {
     "reason",
@@ -3642,15 +3642,28 @@ static const ProtobufCFieldDescriptor remotepin__v1__revocation__field_descripto
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "with_deletion_code",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__Revocation, with_deletion_code),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned remotepin__v1__revocation__field_indices_by_name[] = {
   1,   /* field[1] = may_register_anew */
   0,   /* field[0] = reason */
+  2,   /* field[2] = with_deletion_code */
 };
 static const ProtobufCIntRange remotepin__v1__revocation__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 3 }
 };
 const ProtobufCMessageDescriptor remotepin__v1__revocation__descriptor =
 {
@@ -3660,7 +3673,7 @@ const ProtobufCMessageDescriptor remotepin__v1__revocation__descriptor =
   "Remotepin__V1__Revocation",
   "remotepin.v1",
   sizeof(Remotepin__V1__Revocation),
-  2,
+  3,
   remotepin__v1__revocation__field_descriptors,
   remotepin__v1__revocation__field_indices_by_name,
   1,  remotepin__v1__revocation__number_ranges,

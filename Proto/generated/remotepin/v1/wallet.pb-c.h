@@ -669,10 +669,14 @@ struct  Remotepin__V1__Revocation
   ProtobufCMessage base;
   Remotepin__V1__Revocation__Reason reason;
   protobuf_c_boolean may_register_anew;
+  /*
+   * REASON_USER: the deletion code was used; otherwise the wallet wiped itself
+   */
+  protobuf_c_boolean with_deletion_code;
 };
 #define REMOTEPIN__V1__REVOCATION__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__revocation__descriptor) \
-    , REMOTEPIN__V1__REVOCATION__REASON__REASON_UNSPECIFIED, 0 }
+    , REMOTEPIN__V1__REVOCATION__REASON__REASON_UNSPECIFIED, 0, 0 }
 
 
 typedef enum {

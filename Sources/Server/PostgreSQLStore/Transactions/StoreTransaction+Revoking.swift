@@ -9,13 +9,13 @@ extension StoreTransaction {
     func revoke(byDeletionCode digest: SHA256Digest, at now: Timestamp) throws -> CodeRevocationOutcome {
         guard let wallet = try self.wallet(ofDeletionCode: digest) else { return .notRecognised }
         guard let values = try self.lock(wallet) else { return .notRecognised }
-        let isFirst = try self.end(values, as: .byUser, at: now)
+        let isFirst = try self.end(values, as: .byDeletionCode, at: now)
         return .revoked(wallet, at: isFirst ? now : values.row.state.revokedAt)
     }
 
     func recordWipe(of wallet: WalletID, at now: Timestamp) throws {
         guard let values = try self.lock(wallet) else { return }
-        try self.end(values, as: .byUser, at: now)
+        try self.end(values, as: .byWipe, at: now)
     }
 
     /// Reads every wallet before ending any, so that nothing is written if one is unknown.

@@ -15,7 +15,7 @@ extension Conversation {
             event: .wipe,
             actor: .wallet,
             wallet: wallet,
-            revocation: .byUser,
+            revocation: .byWipe,
             message: "wallet wiped"
         )
         try await server.revocations.record(end, log: self.log.ofCall) {

@@ -53,7 +53,7 @@ extension Revocations {
             event: .deletionCode,
             actor: actor,
             wallet: wallet,
-            revocation: .byUser,
+            revocation: .byDeletionCode,
             message: "wallet revoked by its deletion code"
         )
         let outcome = try await self.record(end, log: log) {

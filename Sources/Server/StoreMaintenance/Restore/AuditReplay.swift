@@ -121,7 +121,8 @@ struct AuditReplay {
     static func ending(_ event: AuditEvent, _ subject: AuditSubject, at: Timestamp) -> Step? {
         let wallets = subject.wallets
         switch event {
-        case .deletionCode, .wipe: return .end(wallets, .byUser, at: at)
+        case .deletionCode: return .end(wallets, .byDeletionCode, at: at)
+        case .wipe: return .end(wallets, .byWipe, at: at)
         case .revokeWallets: return .end(wallets, Revocation(reason: .wallet, mayRegisterAnew: true), at: at)
         case .deniedLink:
             return .end(wallets, Revocation(reason: .recoveryCode, mayRegisterAnew: false), at: at)

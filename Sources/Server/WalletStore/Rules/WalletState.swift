@@ -8,7 +8,7 @@ package import Vocabulary
 ///     0       version of the form, 1
 ///     1       0 in use · 1 revoked by its user · 2 by an operator · 3 through its recovery code
 ///     2       bit 0: may register again · bit 1: a session was opened · bit 2: an assertion counter exists ·
-///             bit 3: linked to a recovery code
+///             bit 3: linked to a recovery code · bit 4: revoked with the deletion code
 ///     3       0
 ///     4–11    time of the revocation, milliseconds since 1970
 ///     12–15   App Attest counter
@@ -44,7 +44,7 @@ package struct WalletState: Hashable, Sendable {
     package init?(decoding bytes: [UInt8]) {
         guard bytes.count == Self.byteCount, bytes[0] == Self.form, bytes[3] == 0 else { return nil }
         let flags = bytes[2]
-        guard flags & ~15 == 0 else { return nil }
+        guard flags & ~31 == 0 else { return nil }
         self.revokedAt = Timestamp(milliseconds: Int64(bitPattern: bytes[4..<12].bigEndian))
         self.sessionOpened = flags & 2 != 0
         let counter = UInt32(truncatingIfNeeded: bytes[12..<16].bigEndian)
@@ -54,9 +54,15 @@ package struct WalletState: Hashable, Sendable {
         guard restores < .max else { return nil }
         self.epoch = restores + 1
         self.writes = UInt32(truncatingIfNeeded: bytes[20..<24].bigEndian)
+        guard flags & 16 == 0 || bytes[1] == 1 else { return nil }
         switch bytes[1] {
         case 0: if flags & 1 != 0 { return nil }
-        case 1: self.revocation = Revocation(reason: .user, mayRegisterAnew: flags & 1 != 0)
+        case 1:
+            self.revocation = Revocation(
+                reason: .user,
+                mayRegisterAnew: flags & 1 != 0,
+                withDeletionCode: flags & 16 != 0
+            )
         case 2: self.revocation = Revocation(reason: .wallet, mayRegisterAnew: flags & 1 != 0)
         case 3: self.revocation = Revocation(reason: .recoveryCode, mayRegisterAnew: flags & 1 != 0)
         default: return nil
@@ -69,6 +75,7 @@ package struct WalletState: Hashable, Sendable {
         if self.sessionOpened { flags |= 2 }
         if self.assertionCounter != nil { flags |= 4 }
         if self.isLinked { flags |= 8 }
+        if self.revocation?.withDeletionCode == true { flags |= 16 }
         var bytes: [UInt8] = [Self.form, Self.code(of: self.revocation?.reason), flags, 0]
         bytes.reserveCapacity(Self.byteCount)
         bytes.append(bigEndian: UInt64(bitPattern: self.revokedAt.milliseconds), byteCount: 8)

@@ -11,13 +11,13 @@ extension StoreConnection {
             return .notRecognised
         }
         guard var row = try self.wallet(id) else { throw StoreError.corrupt }
-        try self.revoke(&row, .byUser, at: now)
+        try self.revoke(&row, .byDeletionCode, at: now)
         return .revoked(id, at: row.state.revokedAt)
     }
 
     func recordWipe(of wallet: WalletID, at now: Timestamp) throws {
         guard var row = try self.wallet(wallet) else { return }
-        try self.revoke(&row, .byUser, at: now)
+        try self.revoke(&row, .byWipe, at: now)
     }
 
     /// Revokes wallets after reading all of them, so that nothing is written if one is unknown.

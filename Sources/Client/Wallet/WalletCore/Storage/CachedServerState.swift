@@ -21,6 +21,7 @@ struct CachedServerState: Codable, Hashable, Sendable {
     struct Revoked: Codable, Hashable, Sendable {
         var reason: String
         var mayRegisterAnew: Bool
+        var withDeletionCode: Bool
     }
 
     struct Update: Codable, Hashable, Sendable {
@@ -43,10 +44,20 @@ struct CachedServerState: Codable, Hashable, Sendable {
             guard let revocation = self.revocation, let reason = Revocation.Reason(rawValue: revocation.reason) else {
                 return nil
             }
-            return Revocation(reason: reason, mayRegisterAnew: revocation.mayRegisterAnew)
+            return Revocation(
+                reason: reason,
+                mayRegisterAnew: revocation.mayRegisterAnew,
+                withDeletionCode: revocation.withDeletionCode
+            )
         }
         set {
-            self.revocation = newValue.map { Revoked(reason: $0.reason.rawValue, mayRegisterAnew: $0.mayRegisterAnew) }
+            self.revocation = newValue.map {
+                Revoked(
+                    reason: $0.reason.rawValue,
+                    mayRegisterAnew: $0.mayRegisterAnew,
+                    withDeletionCode: $0.withDeletionCode
+                )
+            }
         }
     }
 

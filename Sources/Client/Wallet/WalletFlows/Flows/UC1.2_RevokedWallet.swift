@@ -19,19 +19,20 @@ struct RevokedWallet: Flow {
     }
 
     var state = State.locking
-    private let reason: Revocation.Reason
+    private let revocation: Revocation
 
-    init(_ reason: Revocation.Reason) {
-        self.reason = reason
+    private init(_ revocation: Revocation) {
+        self.revocation = revocation
     }
 
     /// Returns the transition to the revocation's screen, for any flow that finds out about it.
     static func transition(to revocation: Revocation) -> Transition {
-        switch revocation.reason {
-        case .user: .goTo(RevokedWallet(.user), after: "UC1.2/2.4b")
-        case .wallet: .goTo(RevokedWallet(.wallet), after: "UC1.2/2.4c")
-        case .recoveryCode: .goTo(RevokedWallet(.recoveryCode), after: "UC1.2/2.4d")
-        case .solution: .goTo(RevokedWallet(.solution), after: "UC1.2/2.4e")
+        let flow = RevokedWallet(revocation)
+        return switch revocation.reason {
+        case .user: .goTo(flow, after: "UC1.2/2.4b")
+        case .wallet: .goTo(flow, after: "UC1.2/2.4c")
+        case .recoveryCode: .goTo(flow, after: "UC1.2/2.4d")
+        case .solution: .goTo(flow, after: "UC1.2/2.4e")
         }
     }
 
@@ -61,11 +62,16 @@ struct RevokedWallet: Flow {
     }
 
     private var message: Dialog {
-        switch self.reason {
+        switch self.revocation.reason {
         case .user:
-            Dialog("UC1.2/4.1", .screen, .walletDeleted, .walletDeletedByCode)
-                .offering(.toHelpDesk, "UC1.2/4.1a", self.to(.contact))
-                .offeringHelp("UC1.2/4.1b")
+            Dialog(
+                "UC1.2/4.1",
+                .screen,
+                .walletDeleted,
+                .walletDeletedByUser(withCode: self.revocation.withDeletionCode)
+            )
+            .offering(.toHelpDesk, "UC1.2/4.1a", self.to(.contact))
+            .offeringHelp("UC1.2/4.1b")
         case .wallet:
             Dialog("UC1.2/5.1", .screen, .walletBlocked, .walletBlockedCreateNew)
                 .offering(.createNewWallet, "UC1.2/5.1c", .call(WipeAppData(confirmed: true)))
@@ -83,7 +89,7 @@ struct RevokedWallet: Flow {
     }
 
     private var contact: Dialog {
-        switch self.reason {
+        switch self.revocation.reason {
         case .user: self.contact("UC1.2/4.2", call: "UC1.2/4.2a", back: "UC1.2/4.2b")
         case .wallet: self.contact("UC1.2/5.2", call: "UC1.2/5.2a", back: "UC1.2/5.2b")
         case .recoveryCode, .solution: self.contact("UC1.2/6.2", call: "UC1.2/6.2a", back: "UC1.2/6.2b")

@@ -13,7 +13,8 @@ struct Dutch {
         switch text {
         case .splash: "Startscherm"
         case .walletDeleted: "Je wallet is verwijderd"
-        case .walletDeletedByCode: "Je hebt deze wallet verwijderd met je verwijdercode"
+        case .walletDeletedByUser(withCode: true): "Je hebt deze wallet verwijderd met je verwijdercode"
+        case .walletDeletedByUser(withCode: false): "Je hebt deze wallet verwijderd in de app"
         case .walletBlocked: "Je wallet is geblokkeerd"
         case .walletBlockedCreateNew: "Sluit deze app of maak een nieuwe wallet om de app weer te gebruiken."
         case .personBlocked: "Je bent geblokkeerd"

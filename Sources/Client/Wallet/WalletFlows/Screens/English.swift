@@ -13,7 +13,8 @@ struct English {
         switch text {
         case .splash: "Splash screen"
         case .walletDeleted: "Your wallet was deleted"
-        case .walletDeletedByCode: "You deleted this wallet with your deletion code"
+        case .walletDeletedByUser(withCode: true): "You deleted this wallet with your deletion code"
+        case .walletDeletedByUser(withCode: false): "You deleted this wallet in the app"
         case .walletBlocked: "Your wallet is blocked"
         case .walletBlockedCreateNew: "Close this app or create a new wallet to use the app again."
         case .personBlocked: "You have been blocked"

@@ -7,7 +7,7 @@ internal import Vocabulary
 package enum Text: Hashable, Sendable {
     // UC1.2
     case splash
-    case walletDeleted, walletDeletedByCode
+    case walletDeleted, walletDeletedByUser(withCode: Bool)
     case walletBlocked, walletBlockedCreateNew
     case personBlocked, cannotUseNow
     case solutionRevoked, technicalProblem
