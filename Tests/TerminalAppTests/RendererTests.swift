@@ -2,7 +2,9 @@
 import HostSystem
 import Testing
 import TestSupport
-import WalletFlows
+import Vocabulary
+
+@testable import WalletFlows
 
 @Suite("Drawing a phone")
 struct RendererTests {
@@ -21,13 +23,62 @@ struct RendererTests {
                 "│                                      │",
                 "│             ● ● ○ ○ ○ ○              │",
                 "│                                      │",
+                "│                                      │",
                 "│   i  Info                            │",
                 "│   f  Forgot PIN                      │",
                 "╰──────────────────────────────────────╯",
-                "",
                 "      b background  l link  q quit",
             ]
         )
+    }
+
+    @Test(
+        "on the smallest terminal the longest texts are shown in full, and a note takes the row that they leave free",
+        arguments: Wording.Language.allCases
+    )
+    func longTexts(language: Wording.Language) throws {
+        let version = try #require(AppVersion("1.0.0"))
+        let snapshot = Snapshot(now: Timestamp(milliseconds: 0), uptime: .zero, appVersion: version)
+        var scenes: [Scene] = []
+        for cause in [FailureCause.hardwareKeyMissing, .walletUnknown, .pinKeyUnknown, .shareOpensNothing] {
+            let error = ErrorScreen(.generic(correlationID: "4f2a", cause: cause), at: "PF2.8/1.1")
+            if case .show(let dialog) = error.enter(snapshot).next { scenes.append(dialog.scene) }
+        }
+        #expect(scenes.count == 4)
+        var notice = Dialog("UC7.1/1.1", .screen, .dashboard).offering(.menu, "UC7.1/1.1a", .stay).scene
+        let since = Timestamp(milliseconds: 0)
+        notice.notice = AttemptNotice(wrongPINs: 12, since: since, tampering: [.unexplainedAttempts])
+        scenes.append(notice)
+        let hint = AttemptHint(finding: .unexplainedAttempts, wrongPINs: 12, lastWrong: since)
+        notice.notice = AttemptNotice(wrongPINs: 0, since: nil, tampering: [], hint: hint)
+        scenes.append(notice)
+        let wording = Wording(language: language)
+        var screens = scenes.map { wording.screen($0, at: since + .seconds(60), uptime: .zero) }
+        screens += [BiometricFailure.mayTryAgain, .nothingEnrolled, .lockedOut, .keyIsGone].map {
+            Screens.noFallback($0, language)
+        }
+        for screen in screens {
+            var picture = Picture(screen)
+            picture.words = FrameWords(language: language)
+            let lines = Screens.smallest.lines(picture)
+            #expect(!lines.dropLast().contains { $0.contains("…") }, "\(lines.joined(separator: "\n"))")
+            picture.note = "a note"
+            #expect(Screens.smallest.lines(picture)[10].contains("a note"))
+        }
+    }
+
+    @Test(
+        "the line about an event is in the language of the app and fits on the smallest terminal",
+        arguments: Tampering.allCases
+    )
+    func notes(finding: Tampering) throws {
+        let (english, dutch) = (FrameWords(), FrameWords(language: .dutch))
+        for event in [AppEvent.storeOpened, .pidRequested, .scanRequested, .tampering(finding)] {
+            let (line, translated) = (try #require(english.note(event)), try #require(dutch.note(event)))
+            #expect(line != translated && line.count <= 40 && translated.count <= 40, "\(line), \(translated)")
+        }
+        let link = AppEvent.linkAccepted(kind: .login, url: "https://a.example/login/1")
+        #expect(dutch.note(link) == "Link geaccepteerd (login): https://a.example/login/1")
     }
 
     @Test("a prompt is drawn over the previous screen, which is dimmed")

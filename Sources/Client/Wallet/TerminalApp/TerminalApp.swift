@@ -74,7 +74,7 @@ package actor TerminalApp {
         switch event {
         case .step: return
         case .screen(let screen, _): self.take(screen)
-        case .event(let event): self.picture.note = Self.note(event) ?? self.picture.note
+        case .event(let event): self.picture.note = self.picture.words.note(event) ?? self.picture.note
         case .locked(let isLocked):
             self.isLocked = isLocked
             if isLocked { self.picture.lock() }
@@ -123,17 +123,6 @@ package actor TerminalApp {
             }
         }
         self.wake.yield()
-    }
-
-    private static func note(_ event: AppEvent) -> String? {
-        switch event {
-        case .suspended, .closed: nil
-        case .storeOpened: "The store was opened."
-        case .pidRequested: "The issuer was asked to identify the user."
-        case .scanRequested: "The app's own scanner was opened."
-        case .linkAccepted(let kind, let url): "Link accepted (\(kind.rawValue)): \(url)"
-        case .tampering(let finding): "The server's receipts contradict this wallet's attempts (\(finding.rawValue))."
-        }
     }
 }
 

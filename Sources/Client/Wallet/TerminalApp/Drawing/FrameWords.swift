@@ -12,7 +12,28 @@ struct FrameWords: Hashable, Sendable {
         }
     }
 
+    /// Returns the line that reports an event, or nil if the app itself shows it.
+    ///
+    /// The lines are short, so that a terminal of 40 columns shows them in full, except for a URL.
+    func note(_ event: AppEvent) -> String? {
+        switch event {
+        case .suspended, .closed: nil
+        case .storeOpened: self("The store was opened.")
+        case .pidRequested: self("The issuer was asked for an identity.")
+        case .scanRequested: self("The app's own scanner was opened.")
+        case .linkAccepted(let kind, let url): "\(self("Link accepted")) (\(kind.rawValue)): \(url)"
+        case .tampering(let finding): "\(self("Tampering")): \(finding.rawValue)"
+        }
+    }
+
     static let dutch = [
+        "The store was opened.": "De store is geopend.",
+        "The issuer was asked for an identity.": "Er is om je identiteit gevraagd.",
+        "The app's own scanner was opened.": "De scanner van de app is geopend.",
+        "Link accepted": "Link geaccepteerd", "Tampering": "Manipulatie",
+        "This terminal is too small:": "Deze terminal is te klein:",
+        "40 columns and 12 rows are needed.": "Nodig zijn 40 kolommen en 12 rijen.",
+        "version": "versie", "yes": "ja", "no": "nee",
         "locked": "vergrendeld", "unlocked": "ontgrendeld", "rooted": "geroot", "no network": "geen netwerk",
         "working": "bezig", "asks": "vraagt", "the phone": "de telefoon",
         "Match: the owner's face or finger": "Herkend: gezicht of vinger van de eigenaar", "Match": "Herkend",

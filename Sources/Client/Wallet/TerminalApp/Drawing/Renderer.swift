@@ -10,6 +10,10 @@ package struct Renderer: Sendable {
 
     package let size: TerminalSize
     package let palette: Palette
+    /// The number of rows below the phone: the note or the link being typed, and the keys.
+    ///
+    /// A short terminal has a row for a note only if there is one.
+    private var footRows = 2
 
     package init(size: TerminalSize, palette: Palette) {
         self.size = size
@@ -21,36 +25,43 @@ package struct Renderer: Sendable {
 
     /// Returns the phone as runs of text in the same style, without the two rows for the terminal app's keys.
     package func phoneRows(_ picture: Picture) -> [[StyledText]] {
-        Array(self.canvas(picture).runs.prefix(max(0, self.size.rows - 2)))
+        Array(self.canvas(picture).runs.prefix(max(0, self.size.rows - self.fitted(to: picture).footRows)))
     }
 
     func canvas(_ picture: Picture) -> Canvas {
         var canvas = Canvas(self.size)
         guard self.size.columns >= Self.smallest.columns, self.size.rows >= Self.smallest.rows else {
-            let lines = ["This terminal is too small:", "40 columns and 12 rows are needed."]
+            let lines = ["This terminal is too small:", "40 columns and 12 rows are needed."].map { picture.words($0) }
             let wrapped = lines.flatMap { Columns.wrap($0, to: max(1, self.size.columns)) }
             for (row, line) in wrapped.enumerated() { canvas.write(line, column: 0, row: row) }
             return canvas
         }
-        self.drawPhone(picture, on: &canvas)
-        self.drawFoot(picture, on: &canvas)
+        let renderer = self.fitted(to: picture)
+        renderer.drawPhone(picture, on: &canvas)
+        renderer.drawFoot(picture, on: &canvas)
         return canvas
+    }
+
+    private func fitted(to picture: Picture) -> Renderer {
+        var renderer = self
+        renderer.footRows = self.isLow && picture.note.isEmpty && picture.link == nil ? 1 : 2
+        return renderer
     }
 
     /// The phone's area, centered and limited in size for readability.
     private var phone: Canvas.Area {
         let width = min(self.size.columns, 60)
-        let height = min(self.size.rows - 2, 20)
+        let height = min(self.size.rows - self.footRows, 20)
         return Canvas.Area(
             column: (self.size.columns - width) / 2,
-            row: max(0, (self.size.rows - 2 - height) / 2),
+            row: max(0, (self.size.rows - self.footRows - height) / 2),
             width: width,
             height: height
         )
     }
 
     /// Whether the status line is drawn on the frame because a short terminal needs every row for the app.
-    private var isLow: Bool { self.phone.height < 14 }
+    private var isLow: Bool { self.size.rows < 16 }
 
     private func drawPhone(_ picture: Picture, on canvas: inout Canvas) {
         let area = self.phone
@@ -193,13 +204,16 @@ extension Renderer {
             let text = Columns.harmless(link.text, self.palette)
             let room = width - 7
             let shown = text.count <= room ? text : glyphs.ellipsis + text.suffix(room - glyphs.ellipsis.count)
-            canvas.write("Link: " + shown + "_", column: 0, row: self.size.rows - 2)
+            canvas.write("Link: " + shown + "_", column: 0, row: self.size.rows - self.footRows)
             let keys = Self.keys(link, picture.words).joined(separator: "  ")
             canvas.write(keys, column: 0, row: self.size.rows - 1, .dim)
             return
         }
-        let note = Columns.fit(Columns.harmless(picture.note, self.palette), to: width, glyphs.ellipsis)
-        canvas.write(note, column: max(0, (width - Columns.width(note)) / 2), row: self.size.rows - 2, .dim)
+        if !picture.note.isEmpty {
+            let note = Columns.fit(Columns.harmless(picture.note, self.palette), to: width, glyphs.ellipsis)
+            let row = self.size.rows - self.footRows
+            canvas.write(note, column: max(0, (width - Columns.width(note)) / 2), row: row, .dim)
+        }
         var keys = Self.keys(picture).joined(separator: "  ")
         let select = "\(self.palette.hasUnicode ? "↑↓" : "arrows") \(picture.words("Enter select"))  "
         let hasActions = picture.place == .inFront && !picture.keys.entries.isEmpty && picture.help == nil

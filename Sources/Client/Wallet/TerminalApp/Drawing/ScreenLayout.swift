@@ -6,6 +6,8 @@ struct ScreenLayout {
     struct Line: Hashable, Sendable {
         var text: String
         var style = TextStyle.plain
+        /// Whether the end of the text is missing.
+        var isCut = false
 
         static let empty = Line(text: "")
     }
@@ -43,7 +45,8 @@ struct ScreenLayout {
             )
             chosen = (builder.upper, builder.actions(keys))
             let gap = density == .airy ? 1 : 0
-            if chosen.upper.count + gap + chosen.lower.count <= height { break }
+            let isCut = chosen.lower.contains(where: \.isCut)
+            if chosen.upper.count + gap + chosen.lower.count <= height, !isCut { break }
         }
         // The title and the actions are never left out.
         let room = max(1, height - chosen.lower.count)
@@ -97,8 +100,11 @@ struct ScreenLayoutBuilder {
         }
         guard isDense else {
             return entries.map { entry in
-                let text = Columns.fit(entry.text, to: self.width, glyphs.ellipsis)
-                return ScreenLayout.Line(text: text, style: entry.isSelected ? .selected : .plain)
+                ScreenLayout.Line(
+                    text: Columns.fit(entry.text, to: self.width, glyphs.ellipsis),
+                    style: entry.isSelected ? .selected : .plain,
+                    isCut: Columns.width(entry.text) > self.width
+                )
             }
         }
         var lines: [ScreenLayout.Line] = []
@@ -160,9 +166,9 @@ struct ScreenLayoutBuilder {
                 switch value {
                 case .text(let text): text
                 case .number(let number): "\(number)"
-                case .truth(let truth): truth ? "yes" : "no"
+                case .truth(let truth): self.picture.words(truth ? "yes" : "no")
                 }
-            let line = Columns.harmless("\(name): \(text)", self.palette)
+            let line = Columns.harmless("\(self.picture.words(name)): \(text)", self.palette)
             return ScreenLayout.Line(text: Columns.fit(line, to: self.width, self.palette.glyphs.ellipsis))
         }
     }

@@ -215,8 +215,8 @@ struct English {
     private func question(_ purpose: Prompt.Purpose) -> String {
         switch purpose {
         case .unlock: "Open \(self.product)"
-        case .enable: "Transition on biometric unlock"
-        case .disable: "Transition off biometric unlock"
+        case .enable: "Turn on biometric unlock"
+        case .disable: "Turn off biometric unlock"
         case .changePIN: "Change PIN"
         case .migrate: "Finish securing your app"
         }
