@@ -131,7 +131,7 @@ struct HookTests {
         let phone = try self.bench.phone()
         let lines = #"grep -q '"accepts":"biometric"' && cat "$FOLDER/answer""#
         let device = HookedDevice(phone, self.bench.hooks(biometric: try self.bench.program(lines)))
-        try device.keychain.add(SecretBytes(copying: [1, 2, 3]), as: "item", access: .biometric)
+        try device.keychain.add(SecretBytes(copying: [1, 2, 3]), as: "item", access: .any(.biometric))
         let prompt = Prompt(.unlock, accepts: .either)
         for result in PromptResult.allCases where result != .confirmed {
             try self.bench.write(#"{"result":"\#(result.rawValue)"}"#, to: "answer")

@@ -26,7 +26,7 @@ struct KeychainTests {
 
     private func phone(with access: UnlockMethod) throws -> SimulatedDevice {
         let device = try self.phone()
-        try device.keychain.add(SecretBytes(copying: Self.secret), as: "item", access: access)
+        try device.keychain.add(SecretBytes(copying: Self.secret), as: "item", access: .any(access))
         return device
     }
 
@@ -80,7 +80,7 @@ struct KeychainTests {
         try device.update { $0.isScreenLocked = true }
         for _ in 0..<6 { await #expect(throws: KeychainError.screenLocked) { try await self.read(device, .mismatch) } }
         #expect(throws: KeychainError.screenLocked) {
-            try device.keychain.add(SecretBytes(copying: [1]), as: "other", access: .passcode)
+            try device.keychain.add(SecretBytes(copying: [1]), as: "other", access: .any(.passcode))
         }
         try device.unlockWithPasscode()
         #expect(try await self.read(device, .match) == Self.secret)
@@ -100,7 +100,7 @@ struct KeychainTests {
         }
         for access in UnlockMethod.allCases {
             do {
-                try device.keychain.add(SecretBytes(copying: [1]), as: access.rawValue, access: access)
+                try device.keychain.add(SecretBytes(copying: [1]), as: access.rawValue, access: .any(access))
                 #expect(!refused.contains(access))
             } catch {
                 #expect(error == .accessImpossible)
@@ -149,7 +149,7 @@ struct KeychainTests {
     func names() async throws {
         let device = try self.phone(with: .biometric)
         #expect(throws: KeychainError.self) {
-            try device.keychain.add(SecretBytes(copying: [1]), as: "item", access: .passcode)
+            try device.keychain.add(SecretBytes(copying: [1]), as: "item", access: .any(.passcode))
         }
         #expect(try await self.read(device, .match) == Self.secret)
         try device.keychain.remove("item")
@@ -199,7 +199,7 @@ struct KeychainTests {
         let device = try self.phone(with: .biometric)
         try DurableFile.remove(self.bench.folder + "/device/keychain")
         #expect(try device.keychain.names().isEmpty)
-        try device.keychain.add(SecretBytes(copying: [7]), as: "item", access: .biometric)
+        try device.keychain.add(SecretBytes(copying: [7]), as: "item", access: .any(.biometric))
         #expect(try await self.read(device, .match) == [7])
     }
 
@@ -209,7 +209,7 @@ struct KeychainTests {
         try DurableFile.remove(self.bench.folder + "/device/keychain-key")
         await #expect(throws: KeychainError.self) { try await self.read(device, .match) }
         #expect(throws: KeychainError.self) {
-            try device.keychain.add(SecretBytes(copying: [7]), as: "other", access: .biometric)
+            try device.keychain.add(SecretBytes(copying: [7]), as: "other", access: .any(.biometric))
         }
         #expect(try device.keychain.names() == ["item"])
     }
@@ -239,7 +239,7 @@ struct KeychainTests {
         #expect(try device.keychain.names().isEmpty)
         #expect(try device.recoveryCode() == code)
         #expect(try self.phone().model == "Example Two")
-        try device.keychain.add(SecretBytes(copying: [7]), as: "item", access: .biometric)
+        try device.keychain.add(SecretBytes(copying: [7]), as: "item", access: .any(.biometric))
         #expect(try await self.read(device, .match) == [7])
     }
 

@@ -76,6 +76,49 @@ struct BiometricsTests {
         #expect(self.phone.server.withState(\.calls) == calls)
     }
 
+    @Test("with the host's setting, an enrollment ends the item in the fallback mode, and the next PIN renews it, once")
+    func enrolled() async throws {
+        var settings = Wallet.Settings()
+        settings.pinAfterEnrollment = true
+        let app = try await EngineUnderTest.setUp(self.phone, .fallback, settings: settings)
+        let item = app.registration?.biometrics?.item
+        self.phone.keychain.enroll()
+        _ = await app.perform(.lock)
+        #expect(await app.unlock() == .itemGone)
+        #expect(await app.check("135790") == .wrong)
+        #expect(await app.unlock() == .itemGone, "a wrong PIN renews nothing")
+        #expect(await app.check(FakePhone.oldPIN) == .done)
+        #expect(app.mode == .fallback && app.registration?.biometrics?.item != item)
+        _ = await app.perform(.lock)
+        #expect(await app.unlock() == .done)
+        self.phone.keychain.enroll()
+        _ = await app.perform(.lock)
+        #expect(await app.unlock() == .itemGone, "the renewed item ends with the next enrollment")
+    }
+
+    @Test("without the setting, and in the safe mode with it, an enrollment ends no item")
+    func enrolledAnyway() async throws {
+        var settings = Wallet.Settings()
+        let fallback = try await EngineUnderTest.setUp(self.phone, .fallback, settings: settings)
+        self.phone.keychain.enroll()
+        _ = await fallback.perform(.lock)
+        #expect(await fallback.unlock() == .done)
+        let other = FakePhone()
+        settings.pinAfterEnrollment = true
+        let safe = try await EngineUnderTest.setUp(other, .safe, settings: settings)
+        other.keychain.enroll()
+        _ = await safe.perform(.lock)
+        #expect(await safe.unlock() == .done)
+        // Back in the fallback mode, the setting applies.
+        other.server.withState { $0.wantsSafeMode = false }
+        _ = await safe.perform(.lock)
+        #expect(await safe.unlock() == .done)
+        #expect(safe.mode == .fallback)
+        other.keychain.enroll()
+        _ = await safe.perform(.lock)
+        #expect(await safe.unlock() == .itemGone)
+    }
+
     @Test("SB9: a missing item is reported, and nothing is deleted")
     func itemGone() async throws {
         _ = try await EngineUnderTest.setUp(self.phone, .safe)

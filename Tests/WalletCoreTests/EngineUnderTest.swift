@@ -13,30 +13,37 @@ struct EngineUnderTest {
     let phone: FakePhone
     let engine: WalletEngine
 
-    init(_ phone: FakePhone, on device: (any Device)? = nil) throws {
+    init(_ phone: FakePhone, on device: (any Device)? = nil, settings: Wallet.Settings = Wallet.Settings()) throws {
         self.phone = phone
         self.engine = try WalletEngine(
             store: LocalStore(phone.disk),
             device: device ?? phone.device,
             dialer: phone.server,
             clock: phone.clock,
-            settings: Wallet.Settings()
+            settings: settings
         )
     }
 
     /// Creates an engine with a wallet that is set up and still unlocked.
-    static func setUp(_ phone: FakePhone) async throws -> EngineUnderTest {
+    static func setUp(
+        _ phone: FakePhone,
+        settings: Wallet.Settings = Wallet.Settings()
+    ) async throws -> EngineUnderTest {
         phone.keychain.withState { $0.biometrics = .fingerprint }
-        let app = try EngineUnderTest(phone)
+        let app = try EngineUnderTest(phone, settings: settings)
         _ = await app.engine.perform(.enroll(Self.entry(FakePhone.oldPIN)))
         _ = await app.engine.perform(.keepProgress(.done))
         return app
     }
 
     /// Creates the same with biometrics in this mode.
-    static func setUp(_ phone: FakePhone, _ mode: BiometricMode) async throws -> EngineUnderTest {
+    static func setUp(
+        _ phone: FakePhone,
+        _ mode: BiometricMode,
+        settings: Wallet.Settings = Wallet.Settings()
+    ) async throws -> EngineUnderTest {
         phone.server.withState { $0.wantsSafeMode = mode == .safe }
-        let app = try await Self.setUp(phone)
+        let app = try await Self.setUp(phone, settings: settings)
         if mode != .off { try #require(await app.enable() == .done) }
         try #require(app.mode == mode)
         return app

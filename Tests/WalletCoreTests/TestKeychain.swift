@@ -10,6 +10,8 @@ final class TestKeychain: Keychain {
     struct Item {
         var secret: [UInt8]
         var access: UnlockMethod
+        /// Whether an enrollment ends the item.
+        var isForEnrolledNow = false
     }
 
     struct State {
@@ -60,12 +62,21 @@ final class TestKeychain: Keychain {
         }
     }
 
+    /// Enrolls another biometric.
+    func enroll() {
+        self.withState { $0.items = $0.items.filter { !$0.value.isForEnrolledNow } }
+    }
+
     func names() throws(KeychainError) -> [String] { self.withState { $0.items.keys.sorted() } }
 
-    func add(_ secret: borrowing SecretBytes, as name: String, access: UnlockMethod) throws(KeychainError) {
-        guard access == .passcode || self.withState(\.biometrics).isEnrolled else { throw .accessImpossible }
+    func add(_ secret: borrowing SecretBytes, as name: String, access: ItemAccess) throws(KeychainError) {
+        guard access.method == .passcode || self.withState(\.biometrics).isEnrolled else { throw .accessImpossible }
         guard let passed = self.crashPoint.pass("add item") else { throw Self.dead }
-        let item = Item(secret: secret.exposedBytes(), access: access)
+        let item = Item(
+            secret: secret.exposedBytes(),
+            access: access.method,
+            isForEnrolledNow: access == .enrolledNow
+        )
         let fails = self.withState { state in
             state.items[name] = item
             return state.failsAfterAdding

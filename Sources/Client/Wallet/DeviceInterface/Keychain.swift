@@ -14,8 +14,8 @@ public protocol Keychain: Sendable {
     ///
     /// The item is durable when this method returns.
     ///
-    /// - Parameter access: The unlock method for the item's prompt.
-    func add(_ secret: borrowing SecretBytes, as name: String, access: UnlockMethod) throws(KeychainError)
+    /// - Parameter access: The rule for the item's prompt.
+    func add(_ secret: borrowing SecretBytes, as name: String, access: ItemAccess) throws(KeychainError)
 
     /// Shows the prompt that guards an item, and returns the item's secret if the prompt is confirmed.
     ///
@@ -30,11 +30,34 @@ public protocol Keychain: Sendable {
     func remove(_ name: String) throws(KeychainError)
 }
 
+/// The access rule of a keychain item.
+public enum ItemAccess: Hashable, Sendable {
+    /// The item's prompt accepts this method.
+    ///
+    /// Enrolling a biometric does not affect the item.
+    case any(UnlockMethod)
+    /// The item's prompt accepts a biometric that was enrolled when the item was added: `BIOMETRY_CURRENT_SET`.
+    ///
+    /// The operating system ends the item when a biometric is enrolled: afterwards, ``Keychain/names()`` does not list
+    /// it, and reading it throws ``KeychainError/notFound``. On Android, this is a key with
+    /// `setInvalidatedByBiometricEnrollment(true)`.
+    case enrolledNow
+
+    /// The method that the item's prompt accepts.
+    public var method: UnlockMethod {
+        switch self {
+        case .any(let method): method
+        case .enrolledNow: .biometric
+        }
+    }
+}
+
 /// An error from a keychain operation.
 ///
 /// The operation had no effect.
 public enum KeychainError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The item does not exist, because it was never added or the app was restored to another phone.
+    /// The item does not exist: it was never added, the app was restored to another phone, or a change of the phone's
+    /// biometrics or passcode has ended it.
     case notFound
     /// The prompt was shown, but not confirmed.
     case prompt(PromptResult)

@@ -350,6 +350,7 @@ extension Phone {
         walletSettings.skipsSplash = self.behavior.skipsSplash
         walletSettings.issuer = HookedIssuer(for: self.device, self.hooks) ?? SimulatedIssuer(for: self.device)
         walletSettings.lockTimes = self.settings.lockTimes
+        walletSettings.pinAfterEnrollment = self.settings.pinAfterEnrollment
         if let linkBase = self.settings.linkBase { walletSettings.linkBase = linkBase }
         do {
             return try Wallet(

@@ -17,6 +17,14 @@ extension Wallet {
         /// The time until the wallet locks itself.
         public var lockTimes = LockTimes()
 
+        /// Whether the fallback mode requires the PIN once after a biometric was enrolled on the phone.
+        ///
+        /// The keychain items of biometrics that are turned on with this setting end with such an enrollment
+        /// (``ItemAccess/enrolledNow``), and the next PIN creates another one. So a finger that somebody enrolled with
+        /// the phone's passcode does not open the wallet before its owner has entered the PIN. It does not apply to the
+        /// safe mode, nor to unlocking with the passcode of the phone.
+        public var pinAfterEnrollment = false
+
         /// Creates the default settings.
         public init() {}
     }

@@ -92,6 +92,7 @@ extension WalletFile {
     private static let catalog = SettingCatalog([
         Self.server, Self.serverName, Self.caFile, Self.publicKeys, Self.authority, Self.language, Self.product,
         Self.linkBase, Self.lockAfterBackground, Self.lockAfterInactivity, Self.lockWarningAfter,
+        Self.pinAfterEnrollment,
     ])
 
     static let server = Setting(
@@ -137,6 +138,12 @@ extension WalletFile {
         optional: "lock_warning_after",
         .lockTime,
         "The time without input after which the wallet warns; less than `lock_after_inactivity`."
+    )
+    static let pinAfterEnrollment = Setting(
+        "pin_after_enrollment",
+        .flag,
+        standard: false,
+        "In the fallback mode, requires the PIN once after a biometric was enrolled."
     )
 }
 

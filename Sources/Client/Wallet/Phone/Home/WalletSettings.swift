@@ -4,7 +4,7 @@ package import Vocabulary
 package import WalletCore
 package import WalletFlows
 
-/// A wallet's server, trust, language and lock times, read from a lab or the home's wallet.yaml.
+/// A wallet's server, trust, language and rules for locking, read from a lab or the home's wallet.yaml.
 package struct WalletSettings: Sendable {
     package var server: TLSDialer.Server
     /// The folder of the authority that attests simulated devices, or nil if they cannot be attested.
@@ -15,6 +15,8 @@ package struct WalletSettings: Sendable {
     /// The base address of the wallet's links, or nil for the default.
     package var linkBase: String?
     package var lockTimes = LockTimes()
+    /// Whether the fallback mode requires the PIN once after a biometric was enrolled.
+    package var pinAfterEnrollment = false
 
     package init(server: TLSDialer.Server) {
         self.server = server
@@ -51,6 +53,7 @@ package struct WalletSettings: Sendable {
         self.wording = file.wording
         self.linkBase = file[WalletFile.linkBase]
         self.lockTimes = file.lockTimes
+        self.pinAfterEnrollment = file[WalletFile.pinAfterEnrollment]
     }
 
     /// Returns the wallet's clock, either the lab's or the system's.

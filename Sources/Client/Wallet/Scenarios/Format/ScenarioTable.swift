@@ -22,6 +22,11 @@ enum ScenarioTable {
         Field("lock_after_background", .duration, "Time in the background after which the wallet locks."),
         Field("lock_after_inactivity", .duration, "Time without input after which the wallet locks."),
         Field("lock_warning_after", .duration, "Time without input after which the wallet warns."),
+        Field(
+            "pin_after_enrollment",
+            .truth,
+            "Fallback mode: the PIN is required once after a biometric was enrolled."
+        ),
     ]
 
     /// The keys of a device profile.

@@ -87,6 +87,11 @@ enum StepTable {
             .name("biometric", [BiometricSupport.face, .fingerprint].map(\.rawValue)),
             "The owner enters the passcode and enrolls a face or a finger, beside those that are enrolled."
         ),
+        Field(
+            "remove screen lock",
+            .nothing,
+            "The owner removes the passcode; the phone loses the items of its keychain, and the hardware key stays."
+        ),
         Field("wipe keychain", .nothing, "Removes all items of the phone's keychain; the hardware key stays."),
         Field(
             "enter passcode",

@@ -56,6 +56,7 @@ extension Step.Action {
         case "set clock forward": value.duration.map(Self.setClock)
         case "enroll": value.text.flatMap(BiometricSupport.init).map(Self.enroll)
         case "wipe keychain": .wipeKeychain
+        case "remove screen lock": .removeScreenLock
         case "enter passcode": .enterPasscode
         case "restore to another device": .restore(DeviceChange(value))
         case "phone": .phone(value.text ?? value["name"]?.text ?? "", DeviceChange(value["device"]))

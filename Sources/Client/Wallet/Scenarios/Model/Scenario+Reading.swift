@@ -56,6 +56,7 @@ extension AppConfiguration {
         self.lockAfterBackground = value?["lock_after_background"]?.duration
         self.lockAfterInactivity = value?["lock_after_inactivity"]?.duration
         self.lockWarningAfter = value?["lock_warning_after"]?.duration
+        self.pinAfterEnrollment = value?["pin_after_enrollment"]?.truth
     }
 }
 

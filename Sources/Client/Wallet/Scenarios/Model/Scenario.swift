@@ -32,6 +32,7 @@ struct AppConfiguration: Hashable, Sendable {
     var lockAfterBackground: Duration?
     var lockAfterInactivity: Duration?
     var lockWarningAfter: Duration?
+    var pinAfterEnrollment: Bool?
 }
 
 /// A single step of a scenario.
@@ -64,6 +65,7 @@ struct Step: Sendable {
         case setClock(Duration)
         case enroll(BiometricSupport)
         case wipeKeychain
+        case removeScreenLock
         case restore(DeviceChange)
         /// Unlocks the phone, which also lifts a sensor lockout.
         case enterPasscode
@@ -98,8 +100,9 @@ struct Step: Sendable {
             case .launch, .resume, .background, .killApp(atWrite: nil), .tap, .enter, .present, .link, .hostSession,
                 .setUp, .unlock:
                 true
-            case .killApp, .refused, .advance, .device, .configure, .setClock, .enroll, .wipeKeychain, .restore,
-                .enterPasscode, .phone, .clone, .backUp, .restoreBackup, .stopServer, .killServer, .startServer,
+            case .killApp, .refused, .advance, .device, .configure, .setClock, .enroll, .wipeKeychain,
+                .removeScreenLock, .restore, .enterPasscode, .phone, .clone, .backUp, .restoreBackup, .stopServer,
+                .killServer, .startServer,
                 .freezeServer, .thawServer, .exchangeCertificate, .keep, .operate, .revokeWithCode, .expectScreen,
                 .expectOneOf, .expectTrace, .expectServer, .expectEvent:
                 false

@@ -54,7 +54,7 @@ private struct CrashingKeychain: Keychain {
 
     func names() throws(KeychainError) -> [String] { try self.keychain.names() }
 
-    func add(_ secret: borrowing SecretBytes, as name: String, access: UnlockMethod) throws(KeychainError) {
+    func add(_ secret: borrowing SecretBytes, as name: String, access: ItemAccess) throws(KeychainError) {
         guard self.process.survivesWrite() else { throw .storage("the process has died") }
         try self.keychain.add(secret, as: name, access: access)
     }

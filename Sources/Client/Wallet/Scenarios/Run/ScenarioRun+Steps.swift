@@ -17,7 +17,7 @@ extension ScenarioRun {
         case .device(let change): try self.change(change)
         case .configure(let configuration): await self.current.configure(configuration)
         case .setClock(let change): self.current.clock.set(by: change)
-        case .enroll, .wipeKeychain, .enterPasscode: try self.useDevice(action)
+        case .enroll, .wipeKeychain, .removeScreenLock, .enterPasscode: try self.useDevice(action)
         case .restore(let change): try await self.current.restore(change)
         case .phone(let name, let device): try self.switchPhone(to: name, device)
         case .clone(let name): try self.clone(as: name)
@@ -170,6 +170,7 @@ extension ScenarioRun {
             case .enterPasscode: try device.unlockWithPasscode()
             case .enroll(let biometric): try device.enroll(biometric)
             case .wipeKeychain: try device.wipeKeychain()
+            case .removeScreenLock: try device.removeScreenLock()
             default: return
             }
         } catch {

@@ -158,6 +158,7 @@ extension AppConfiguration {
             settings.lockTimes.warning = time * 4 / 5
         }
         if let time = self.lockWarningAfter { settings.lockTimes.warning = time }
+        if let isRequired = self.pinAfterEnrollment { settings.pinAfterEnrollment = isRequired }
     }
 }
 

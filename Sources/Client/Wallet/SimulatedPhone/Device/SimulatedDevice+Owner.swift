@@ -17,11 +17,18 @@ extension SimulatedDevice: PromptResponder {
     ///
     /// The owner enters the passcode first, which also unlocks the sensor.
     ///
-    /// Keychain items that accept any enrolled biometric are not affected (docs/devices.md, The keychain).
+    /// Keychain items for the biometrics enrolled so far end, and the others stay (docs/devices.md, The keychain). The
+    /// items end first: a crash in between must not leave one that the new finger opens.
     package func enroll(_ biometric: BiometricSupport) throws(DeviceError) {
         try self.withState { (profile) throws(DeviceError) in
             guard profile.hasPasscode else { throw .storage("a phone without a passcode enrolls no biometric") }
             guard profile.biometrics != .none else { throw .storage("the phone has no sensor") }
+            do throws(KeychainError) {
+                var items = try KeychainItems(self.files)
+                try items.endEnrolledNow()
+            } catch {
+                throw .storage("\(error)")
+            }
         }
         try self.withRules { rules in
             rules.passcodeWasEntered()
@@ -75,6 +82,14 @@ extension SimulatedDevice: PromptResponder {
             }
             change(&profile)
         }
+    }
+
+    /// Removes the screen lock: the passcode, and with it every keychain item, because each item's prompt needs it.
+    ///
+    /// The hardware key does not depend on the screen lock and stays.
+    package func removeScreenLock() throws(DeviceError) {
+        try self.wipeKeychain()
+        try self.update { $0.hasPasscode = false }
     }
 
     /// Removes all keychain items but keeps the hardware key, which can happen when a phone's settings are reset.

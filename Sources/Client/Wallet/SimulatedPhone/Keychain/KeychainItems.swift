@@ -37,17 +37,21 @@ struct KeychainItems: Sendable {
 
     /// Returns the unlock method required by the item.
     func access(of name: String) throws(KeychainError) -> UnlockMethod {
+        try self.rule(of: name).method
+    }
+
+    private func rule(of name: String) throws(KeychainError) -> ItemAccess {
         guard let item = self.items[name] else { throw .notFound }
-        guard let access = UnlockMethod(rawValue: item.access) else { throw self.broken }
+        guard let access = ItemAccess(name: item.access) else { throw self.broken }
         return access
     }
 
     /// Durably adds an item.
-    mutating func add(_ secret: borrowing SecretBytes, as name: String, access: UnlockMethod) throws(KeychainError) {
+    mutating func add(_ secret: borrowing SecretBytes, as name: String, access: ItemAccess) throws(KeychainError) {
         guard self.items[name] == nil else { throw .storage("the keychain already has an item named \(name)") }
         let key = try self.existingOrNewKey()
         let sealed = key.seal(secret, associatedData: Self.binding(name, access))
-        self.items[name] = Item(access: access.rawValue, sealed: Data(sealed).base64EncodedString())
+        self.items[name] = Item(access: access.name, sealed: Data(sealed).base64EncodedString())
         try self.write()
     }
 
@@ -55,7 +59,7 @@ struct KeychainItems: Sendable {
     ///
     /// - Important: Only call this after a prompt has been confirmed.
     func open(_ name: String) throws(KeychainError) -> SecretBytes {
-        let access = try self.access(of: name)
+        let access = try self.rule(of: name)
         guard let key = try self.key(), let text = self.items[name]?.sealed, let sealed = Data(base64Encoded: text)
         else { throw self.broken }
         return try mapError(key.open(Array(sealed), associatedData: Self.binding(name, access))) { (_: SealBroken) in
@@ -66,6 +70,14 @@ struct KeychainItems: Sendable {
     /// Removes the item, if it exists.
     mutating func remove(_ name: String) throws(KeychainError) {
         guard self.items.removeValue(forKey: name) != nil else { return }
+        try self.write()
+    }
+
+    /// Removes the items that accept only the biometrics enrolled so far.
+    mutating func endEnrolledNow() throws(KeychainError) {
+        let ended = self.items.filter { ItemAccess(name: $0.value.access) == .enrolledNow }
+        guard !ended.isEmpty else { return }
+        for name in ended.keys { self.items[name] = nil }
         try self.write()
     }
 
@@ -98,11 +110,33 @@ struct KeychainItems: Sendable {
         return key
     }
 
-    private static func binding(_ name: String, _ access: UnlockMethod) -> [UInt8] {
-        Array("remote-pin simulated keychain\n\(access.rawValue)\n\(name)".utf8)
+    private static func binding(_ name: String, _ access: ItemAccess) -> [UInt8] {
+        Array("remote-pin simulated keychain\n\(access.name)\n\(name)".utf8)
     }
 
     private var broken: KeychainError { .storage("\(self.files.path(.keychain)) has a damaged item") }
+}
+
+extension ItemAccess {
+    private static let enrolledNowName = "enrolled-now"
+
+    /// The name in the file.
+    fileprivate var name: String {
+        switch self {
+        case .any(let method): method.rawValue
+        case .enrolledNow: Self.enrolledNowName
+        }
+    }
+
+    fileprivate init?(name: String) {
+        if name == Self.enrolledNowName {
+            self = .enrolledNow
+        } else if let method = UnlockMethod(rawValue: name) {
+            self = .any(method)
+        } else {
+            return nil
+        }
+    }
 }
 
 extension KeychainError {

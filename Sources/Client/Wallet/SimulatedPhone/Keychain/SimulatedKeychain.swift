@@ -11,10 +11,10 @@ struct SimulatedKeychain: Keychain {
         try self.device.withKeychain { (items, _) throws(KeychainError) in items.names }
     }
 
-    func add(_ secret: borrowing SecretBytes, as name: String, access: UnlockMethod) throws(KeychainError) {
+    func add(_ secret: borrowing SecretBytes, as name: String, access: ItemAccess) throws(KeychainError) {
         try self.device.withKeychain { (items, profile) throws(KeychainError) in
             guard !profile.isScreenLocked else { throw .screenLocked }
-            guard profile.canGuard(access) else { throw .accessImpossible }
+            guard profile.canGuard(access.method) else { throw .accessImpossible }
             try items.add(secret, as: name, access: access)
         }
     }

@@ -12,8 +12,8 @@ extension WalletEngine {
     /// Creates an item and a slot under it, in the mode requested by the server, replacing any existing biometrics.
     func enableBiometrics(_ method: UnlockMethod) throws -> Answer {
         let item = OpenedItem.random()
-        try self.addItem(item, for: method)
         let isSafe = self.store.serverState.lastFeatures?.safeBiometricUnlock ?? false
+        try self.addItem(item, for: method, isSafe: isSafe)
         try self.turnOn(item, method, guardsPINSlots: isSafe)
         return .biometricsChanged
     }
@@ -46,7 +46,7 @@ extension WalletEngine {
         let method = biometrics.method.method
         let item = OpenedItem.random()
         do {
-            try self.addItem(item, for: method)
+            try self.addItem(item, for: method, isSafe: true)
         } catch {
             return try Self.answer(to: error)
         }

@@ -75,8 +75,14 @@ extension WalletEngine {
 
     /// Returns to the PIN-fallback mode with a single write.
     ///
-    /// Slots of both kinds can still be opened as before.
+    /// Slots of both kinds can still be opened as before. With ``Wallet/Settings/pinAfterEnrollment``, the item is
+    /// replaced by one that ends with an enrollment.
     private func leaveSafeMode() throws {
+        if self.settings.pinAfterEnrollment, let method = self.store.state.registration?.biometrics?.method.method,
+            (try? self.enableBiometrics(method)) != nil
+        {
+            return
+        }
         let pairs = try self.unsealedPairs()
         try self.change { state in
             state.registration?.pairs = pairs

@@ -43,8 +43,25 @@ extension WalletEngine {
     }
 
     /// Adds an item that the state does not refer to yet.
-    func addItem(_ item: OpenedItem, for method: UnlockMethod) throws(KeychainError) {
-        try self.device.keychain.add(item.secret, as: item.id.name, access: method)
+    ///
+    /// Invariant: in the safe mode, no enrollment ends an item, because without it the wallet can only be reset.
+    func addItem(_ item: OpenedItem, for method: UnlockMethod, isSafe: Bool) throws(KeychainError) {
+        let endsWithEnrollment = self.settings.pinAfterEnrollment && !isSafe && method == .biometric
+        let access = endsWithEnrollment ? ItemAccess.enrolledNow : .any(method)
+        try self.device.keychain.add(item.secret, as: item.id.name, access: access)
+    }
+
+    /// Creates another item and slot right after a valid PIN, if an enrollment has ended the item
+    /// (``Wallet/Settings/pinAfterEnrollment``).
+    ///
+    /// A migration to the safe mode creates its own item.
+    func renewEndedItem() throws {
+        guard self.settings.pinAfterEnrollment, let biometrics = self.store.state.registration?.biometrics,
+            !biometrics.guardsPINSlots, biometrics.method == .biometric, self.device.biometrics.isEnrolled,
+            self.store.serverState.lastFeatures?.safeBiometricUnlock != true,
+            !(try self.device.keychain.names().contains(biometrics.item.name))
+        else { return }
+        _ = try self.enableBiometrics(.biometric)
     }
 
     /// Removes items that the state does not refer to, and a biometric slot whose item no longer exists.

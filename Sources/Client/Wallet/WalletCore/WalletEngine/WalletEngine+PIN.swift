@@ -86,6 +86,7 @@ extension WalletEngine {
         self.change = nil
         // This is just cleaning up. If it fails, the user is not locked out, and we try again at the next unlock.
         if pair != nil { try? self.removeReplacedPairs(keeping: pairID) }
+        try? self.renewEndedItem()
         try? self.cleanUpKeychain()
         if self.store.state.registration?.progress == .done {
             try? self.forgetWrittenDownCode(of: outcome.walletID)

@@ -41,6 +41,8 @@ struct UnlockTheApp: Flow {
     var state = State.starting
     /// The number of rejected prompts since the app was locked.
     private var rejections = 0
+    /// Whether the keychain item no longer exists, so that no prompt can open it.
+    private var isItemGone = false
     private let purpose: Purpose
 
     init(then purpose: Purpose) {
@@ -78,7 +80,8 @@ struct UnlockTheApp: Flow {
         case (.prompting, .presented(let presentation)):
             self.to(.unlocking, .ask(.unlockWithBiometrics(presentation)))
         case (.unlocking, .answered(.prompted(let result))): self.judge(result, snapshot)
-        case (.unlocking, .answered(.itemGone)): self.to(isSafe ? .notice(.noFallback(.keyIsGone)) : .entering)
+        case (.unlocking, .answered(.itemGone)) where isSafe: self.to(.notice(.noFallback(.keyIsGone)))
+        case (.unlocking, .answered(.itemGone)): self.askAfterChange()
         // A permanently blocked wallet does not get a presence share.
         case (.unlocking, .answered(.verdict(let verdict))): .call(ValidatePIN(showing: verdict))
         // These follow a block that was reported when the session for the prompt was opened.
@@ -175,8 +178,16 @@ extension UnlockTheApp {
 // MARK: - The PIN, and the destination
 
 extension UnlockTheApp {
+    private func askAfterChange() -> Transition {
+        var flow = self
+        flow.isItemGone = true
+        return flow.to(.entering)
+    }
+
     private func pinScreen(_ snapshot: Snapshot) -> Dialog {
-        Dialog("UC2.3/1.3", .screen, .openWithPIN, snapshot.needsMigration ? .enterPINToFinish : .openWithYourPIN)
+        let message: Text =
+            snapshot.needsMigration ? .enterPINToFinish : self.isItemGone ? .enterPINAfterChange : .openWithYourPIN
+        return Dialog("UC2.3/1.3", .screen, .openWithPIN, message)
             .askingPIN("UC2.3/1.3a", snapshot)
             .offeringInfo("UC2.3/1.3b")
             .offering(.forgotPIN, "UC2.3/1.3c", self.to(.forgot))

@@ -59,6 +59,7 @@ struct Dutch {
         case .openWithPIN: "Open de app met je pincode"
         case .openWithYourPIN: "Voer je pincode in"
         case .enterPINToFinish: "Voer je pincode één keer in om je app verder te beveiligen"
+        case .enterPINAfterChange: "Wat je wallet op dit toestel opent, is veranderd. Voer je pincode in"
         case .biometricNotRecognized: "Biometrie niet herkend"
         case .biometricTryAgain: "Probeer opnieuw of open de app met je pincode."
         case .biometricNotRecognizedEnterPIN: "Biometrie niet herkend, voer je pincode in"
@@ -85,12 +86,12 @@ struct Dutch {
         case .stillThere(let end): "Ben je er nog? De app vergrendelt over \(Self.countdown(end - self.uptime))."
         case .confirmWithPIN: "Bevestig met je pincode"
         case .confirmWithYourPIN: "Voer je pincode in om te bevestigen"
-        case .wrongPINRetry: "Verkeerde pincode, probeer opnieuw"
-        case .wrongPIN: "Verkeerde pincode, probeer het nog een keer."
         case .lastAttempt(let request, isFinal: false):
             "\(self.string(request)). Je hebt nog 1 poging. Daarna wordt je app tijdelijk geblokkeerd."
         case .lastAttempt(let request, isFinal: true):
             "\(self.string(request)). Je hebt nog 1 poging. Daarna wordt je app voorgoed geblokkeerd."
+        case .wrongPINRetry: "Verkeerde pincode, probeer opnieuw"
+        case .wrongPIN: "Verkeerde pincode, probeer het nog een keer."
         case .wrongPINLeft(let count): "Verkeerde pincode, je hebt nog \(Self.attempts(count))."
         case .wrongPINBlockNext: "Verkeerde pincode, je hebt nog 1 poging. Daarna wordt je app tijdelijk geblokkeerd."
         case .wrongPINFinal(let count):

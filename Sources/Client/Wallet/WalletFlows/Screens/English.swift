@@ -58,6 +58,7 @@ struct English {
         case .openWithPIN: "Open app with PIN"
         case .openWithYourPIN: "Open with your PIN"
         case .enterPINToFinish: "Enter your PIN once to finish securing your app"
+        case .enterPINAfterChange: "What opens your wallet on this device has changed. Open with your PIN"
         case .biometricNotRecognized: "Biometric not recognized"
         case .biometricTryAgain: "Try again, or open the app with your PIN."
         case .biometricNotRecognizedEnterPIN: "Biometric not recognized enter your PIN"
@@ -84,12 +85,12 @@ struct English {
         case .stillThere(let end): "Are you still there? The app locks itself in \(Self.time(end - self.uptime))."
         case .confirmWithPIN: "Confirm with PIN"
         case .confirmWithYourPIN: "Confirm with your PIN"
-        case .wrongPINRetry: "Wrong PIN, retry"
-        case .wrongPIN: "wrong PIN, try again."
         case .lastAttempt(let request, isFinal: false):
             "\(self.string(request)). You have 1 more attempt. Then your app will be blocked temporarily."
         case .lastAttempt(let request, isFinal: true):
             "\(self.string(request)). You have 1 more attempt. Then your app will be blocked permanently."
+        case .wrongPINRetry: "Wrong PIN, retry"
+        case .wrongPIN: "wrong PIN, try again."
         case .wrongPINLeft(let count): "wrong PIN, you have \(Self.attempts(count))."
         case .wrongPINBlockNext: "wrong PIN, you have 1 more attempt. Then your app will be blocked temporarily."
         case .wrongPINFinal(let count):

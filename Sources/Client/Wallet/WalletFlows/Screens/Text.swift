@@ -32,7 +32,7 @@ package enum Text: Hashable, Sendable {
     case setupConfirmed, walletSecured
     case writeDownDeletionCode, deletionCodePurpose
     // UC2.3 and PF2.4
-    case openWithPIN, openWithYourPIN, enterPINToFinish
+    case openWithPIN, openWithYourPIN, enterPINToFinish, enterPINAfterChange
     case biometricNotRecognized, biometricTryAgain
     case biometricNotRecognizedEnterPIN, biometricNotRecognizedThenPIN, biometricUsePIN
     case biometricTooMany
