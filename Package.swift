@@ -348,7 +348,7 @@ let tests: [Target] = [
         TestSupport Transport Vault Vocabulary WalletStore Wire Logging
         """
     ),
-    .tests("WalletFlowsTests", "DeviceInterface TestSupport Vocabulary WalletFlows"),
+    .tests("WalletFlowsTests", "DeviceInterface Secrets TestSupport Vocabulary WalletFlows"),
     .tests(
         "SimulatedPhoneTests",
         """

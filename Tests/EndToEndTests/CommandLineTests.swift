@@ -91,13 +91,13 @@ struct CommandLineTests {
             try DurableFile.write(Array(content.utf8), to: file)
             return try await self.phone.run("unlock", "--pin-file", file)
         }
-        for content in ["\(Self.pin)\r\n", " \(Self.pin)\t\n", "\r\n\n\(Self.pin)"] {
+        for content in ["\(Self.pin)\r\n", " \(Self.pin)\t\n", "\r\n\n\(Self.pin)", "\u{FF10}24791\n"] {
             let run = try await unlock(content)
             #expect(run.exitCode == 0, "\(content.debugDescription): \(run.output)")
         }
         for (content, name) in [
             ("\u{FEFF}\(Self.pin)\n", "U+FEFF"), ("024 791\n", "U+0020"), ("\(Self.pin)\u{A0}\n", "U+00A0"),
-            ("\u{FF10}24791\n", "U+FF10"), ("\(Self.pin)\u{0}\n", "U+0000"),
+            ("\u{FF10}24791½\n", "U+00BD"), ("\(Self.pin)\u{0}\n", "U+0000"),
         ] {
             let run = try await unlock(content)
             #expect(run.exitCode == 64 && run.output.contains(name), "\(content.debugDescription): \(run.output)")

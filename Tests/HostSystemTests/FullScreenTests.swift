@@ -20,18 +20,30 @@ struct FullScreenTests {
         let screen = try FullScreen(hasOwnScreen: false, input: terminal.slave, output: terminal.slave)
         let hidden = !terminal.showsInput
         #expect(hidden)
-        terminal.type("7\u{1B}[A\u{1B}OB\r\t\u{7F}\u{1B}[1;5Cq\u{1B}[3~é")
+        terminal.type("7\u{1B}[A\u{1B}OB\r\t\u{7F}\u{1B}[1;5Cq\u{1B}[3~é٧")
         var keys: [Key] = []
         while keys.count < 11, case .key(let key) = await next(screen) { keys.append(key) }
         #expect(
             keys == [
                 .character(0x37), .up, .down, .enter, .tab, .backspace, .other, .character(0x71), .other, .other,
-                .other,
+                .character(0x37),
             ]
         )
         screen.close()
         let shown = terminal.showsInput
         #expect(shown)
+    }
+
+    @Test("a character of several bytes is one key, even if its bytes arrive one by one")
+    func severalBytes() async throws {
+        let terminal = try PseudoTerminal()
+        let screen = try FullScreen(hasOwnScreen: false, input: terminal.slave, output: terminal.slave)
+        for text in ["é", "7", "٧", "７", "𝟕", "𐄁", "q"] { terminal.type(text) }
+        var keys: [Key] = []
+        while keys.count < 7, case .key(let key) = await next(screen) { keys.append(key) }
+        let seven = Key.character(0x37)
+        #expect(keys == [.other, seven, seven, seven, seven, .other, .character(0x71)])
+        screen.close()
     }
 
     @Test("a single escape is a key, even if other keys follow later")

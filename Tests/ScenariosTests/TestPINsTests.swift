@@ -28,7 +28,7 @@ struct TestPINsTests {
         #expect(entry.brokenRule == other.brokenRule)
     }
 
-    @Test("an input without six digits stays one for the same reason", arguments: ["4805", "48051x", "4805177"])
+    @Test("an input without six digits stays one for the same reason", arguments: ["4805", "48051x", "4805177", "٤٨٠"])
     func malformed(typed: String) throws {
         let text = try #require(self.recorded([typed]).first)
         guard case .malformed(let rule) = PINInput(typed: typed.utf8),

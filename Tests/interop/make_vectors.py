@@ -28,6 +28,8 @@ def pin_keys():
         wide = rp.wide_number(pin, salt)
         yield {
             "pin": pin,
+            # The same digits in Arabic-Indic, Devanagari, fullwidth and mathematical characters.
+            "typed": ["".join(chr(zero + int(digit)) for digit in pin) for zero in (0x660, 0x966, 0xFF10, 0x1D7CE)],
             "salt": salt.hex(),
             "wide": wide.hex(),
             "private_key": f"{rp.private_scalar(wide):064x}",

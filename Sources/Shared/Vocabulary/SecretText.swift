@@ -24,27 +24,32 @@ package enum SecretText {
 
     /// Returns the range of the text in the input.
     ///
-    /// - Parameter byte: Returns one byte of the input, so that a secret need not be copied.
+    /// - Parameters:
+    ///   - allowsDigits: Whether decimal digits of all scripts are accepted, as in a PIN.
+    ///   - byte: Returns one byte of the input, so that a secret need not be copied.
     package static func range(
         in count: Int,
+        allowsDigits: Bool = false,
         _ byte: (Int) -> UInt8
     ) throws(SecretTextProblem) -> Range<Int> {
         guard let first = (0..<count).first(where: { !Self.isBlank(byte($0)) }),
             let last = (0..<count).last(where: { !Self.isBlank(byte($0)) })
         else { throw .empty }
-        if let place = (first...last).first(where: { !Self.isVisible(byte($0)) }) {
-            throw .character(Self.name(of: (place..<min(place + 4, count)).map(byte)), place: place + 1)
+        var place = first
+        while place <= last {
+            let scalar = Unicode.Scalar.decoded(at: place, of: count, byte)
+            let isDigit = allowsDigits && scalar?.decimalDigit != nil
+            guard isDigit || Self.isVisible(byte(place)) else {
+                throw .character(Self.name(of: scalar, byte(place)), place: place + 1)
+            }
+            place += scalar.map(UTF8.width) ?? 1
         }
         return first..<(last + 1)
     }
 
-    /// Returns the name of the first character of some bytes, which contains no character that a terminal interprets.
-    private static func name(of bytes: [UInt8]) -> String {
-        var decoder = UTF8()
-        var iterator = bytes.makeIterator()
-        guard case .scalarValue(let scalar) = decoder.decode(&iterator) else {
-            return "the byte 0x" + [bytes[0]].hex.uppercased()
-        }
+    /// Returns the name of a character, or of a byte that is not UTF-8, without a character that a terminal interprets.
+    private static func name(of scalar: Unicode.Scalar?, _ byte: UInt8) -> String {
+        guard let scalar else { return "the byte 0x" + [byte].hex.uppercased() }
         let number = String(scalar.value, radix: 16, uppercase: true)
         let code = "U+" + String(repeating: "0", count: max(0, 4 - number.count)) + number
         switch scalar {

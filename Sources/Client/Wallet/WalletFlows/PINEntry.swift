@@ -1,3 +1,4 @@
+internal import HostSystem
 package import Secrets
 package import Vocabulary
 
@@ -63,7 +64,7 @@ public enum PINRule: String, Hashable, Sendable, CaseIterable {
 
 /// The characters typed into a PIN input.
 public enum PINInput: Sendable {
-    /// Six digits, together with an attempt id.
+    /// Six decimal digits of any script, together with an attempt id.
     case complete(PINEntry)
     /// Anything other than six digits.
     ///
@@ -74,11 +75,9 @@ public enum PINInput: Sendable {
     ///
     /// The caller must wipe its own copy.
     public init(typed characters: some Collection<UInt8>) {
-        if let pin = PIN(copying: characters) {
-            self = .complete(PINEntry(pin))
-        } else {
-            self = .malformed(characters.count == PIN.length ? .digitsOnly : .sixCharacters)
-        }
+        var copy = WipedBuffer(capacity: characters.count)
+        for byte in characters { _ = copy.append(byte) }
+        self = copy.withBytes { PINInput(typed: $0) }
     }
 }
 
@@ -93,20 +92,36 @@ extension PINEntry: Equatable {
 }
 
 extension PINInput {
-    /// Creates an input from borrowed characters.
+    /// Creates an input from borrowed characters, which are UTF-8.
+    ///
+    /// A digit of another script stands for the ASCII digit of the same value, so that all keys are derived from ASCII.
+    /// The characters are decoded one by one, because a `String` could not be wiped.
     public init(typed characters: RawSpan) {
-        if let pin = PIN(copying: characters) {
-            self = .complete(PINEntry(pin))
-        } else {
-            self = .malformed(characters.byteCount == PIN.length ? .digitsOnly : .sixCharacters)
+        var digits = WipedBuffer(capacity: PIN.length)
+        var characterCount = 0
+        var place = 0
+        while place < characters.byteCount {
+            let scalar = Unicode.Scalar.decoded(at: place, of: characters.byteCount) { characters.byte(at: $0) }
+            if let digit = scalar?.decimalDigit { _ = digits.append(UInt8(ascii: "0") + digit) }
+            characterCount += 1
+            place += scalar.map(UTF8.width) ?? 1
+        }
+        guard characterCount == PIN.length else {
+            self = .malformed(.sixCharacters)
+            return
+        }
+        self = digits.withBytes { digits in
+            guard let pin = PIN(copying: digits) else { return .malformed(.digitsOnly) }
+            return .complete(PINEntry(pin))
         }
     }
 
     /// Creates an input from a line of a file, a descriptor or a prompt.
     ///
-    /// - Throws: The reason, with the character, if the line has only blanks or a character that is not visible ASCII.
+    /// - Throws: The reason, with the character, if the line has only blanks, or a character that is neither visible
+    ///   ASCII nor a digit.
     package init(line: RawSpan) throws(SecretTextProblem) {
-        let range = try SecretText.range(in: line.byteCount) { line.byte(at: $0) }
+        let range = try SecretText.range(in: line.byteCount, allowsDigits: true) { line.byte(at: $0) }
         self.init(typed: line.extracting(range))
     }
 

@@ -1,6 +1,10 @@
+internal import Vocabulary
+
 /// A key press.
 package enum Key: Hashable, Sendable {
     /// A printable ASCII character, identified by its code.
+    ///
+    /// A decimal digit of another script is the ASCII digit of the same value.
     case character(UInt8)
     case up
     case down
@@ -27,8 +31,18 @@ package enum Key: Hashable, Sendable {
         case 0x09: return (.tab, 1)
         case 0x08, 0x7F: return (.backspace, 1)
         case let byte where (0x20...0x7E).contains(byte): return (.character(byte), 1)
+        case let byte where byte >= 0x80: return Self.beyondASCII(bytes, isComplete: isComplete)
         case _: return (.other, 1)
         }
+    }
+
+    /// Parses a character of two to four bytes in UTF-8.
+    private static func beyondASCII(_ bytes: RawSpan, isComplete: Bool) -> (key: Key, length: Int)? {
+        guard let scalar = Unicode.Scalar.decoded(at: 0, of: bytes.byteCount, { Self.byte(bytes, $0) }) else {
+            return isComplete || bytes.byteCount >= 4 ? (.other, 1) : nil
+        }
+        let digit = scalar.decimalDigit.map { Key.character(UInt8(ascii: "0") + $0) }
+        return (digit ?? .other, UTF8.width(scalar))
     }
 
     /// Parses a key that starts with an escape: `ESC [ … letter`, `ESC O letter`, or the Escape key.

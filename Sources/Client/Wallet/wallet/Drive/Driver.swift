@@ -58,7 +58,7 @@ struct Driver {
         case .tap: try await self.tap(command)
         case .enter:
             guard let pin = command.pin else { throw DriveRefusal(.missingField, "`enter` needs `pin`, a string") }
-            try await self.phone.enter(pin)
+            try await self.enter(pin)
         case .biometric:
             let word = try command.required(command.fields.present, "present")
             let presentation = try command.choice(word, Presentation.self)
@@ -76,6 +76,17 @@ struct Driver {
             let screen = await self.phone.screen
             guard !screen.step.isEmpty else { throw DriveRefusal(.notRunning, PhoneError.notRunning.description) }
             self.printer.write(.screen(screen))
+        }
+    }
+
+    /// Enters a PIN.
+    ///
+    /// A screen that validates an existing PIN ignores an incomplete one, which would otherwise look like a success.
+    private func enter(_ pin: PINInput) async throws {
+        let step = await self.phone.screen.step
+        let screen = try await self.phone.enter(pin)
+        if case .malformed = pin, screen.step == step {
+            throw DriveRefusal(.badValue, "a PIN has exactly six digits; the screen ignores any other input")
         }
     }
 

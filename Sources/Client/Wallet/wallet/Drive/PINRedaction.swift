@@ -25,7 +25,7 @@ enum PINRedaction {
             position = key.upperBound
             guard self.isPIN(key, in: line), let value = self.value(after: key.upperBound, in: line) else { continue }
             for index in key.upperBound..<value.lowerBound { redacted.append(line[index]) }
-            pin = line.withBytes(value) { PINInput(typed: $0) }
+            pin = Self.unescaped(value, in: line)
             if line[value.lowerBound - 1] != UInt8(ascii: "\"") { isQuoted = false }
             // If the value is not quoted, the asterisks make the line invalid. This is intended, because a number would
             // lose its leading zeros.
@@ -54,6 +54,51 @@ enum PINRedaction {
             }
         }
         return start..<line.count
+    }
+
+    /// Returns the characters of a string, in which JSON libraries write those beyond ASCII as `\u0661`.
+    private static func unescaped(_ value: Range<Int>, in line: borrowing WipedBuffer) -> PINInput {
+        // An escape is longer than the character.
+        var characters = WipedBuffer(capacity: value.count)
+        var place = value.lowerBound
+        while place < value.upperBound {
+            guard let (scalar, length) = self.escape(at: place, of: value.upperBound, in: line) else {
+                _ = characters.append(line[place])
+                place += 1
+                continue
+            }
+            for byte in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter { _ = characters.append(byte) }
+            place += length
+        }
+        return characters.withBytes { PINInput(typed: $0) }
+    }
+
+    /// Returns the character of a `\u` escape, or of two for a surrogate pair, and their length.
+    private static func escape(
+        at place: Int,
+        of end: Int,
+        in line: borrowing WipedBuffer
+    ) -> (Unicode.Scalar, length: Int)? {
+        guard let first = self.codeUnit(at: place, of: end, in: line) else { return nil }
+        if let scalar = Unicode.Scalar(first) { return (scalar, 6) }
+        guard UTF16.isLeadSurrogate(first), let second = self.codeUnit(at: place + 6, of: end, in: line),
+            UTF16.isTrailSurrogate(second)
+        else { return nil }
+        let pair = 0x10000 + UInt32(first & 0x3FF) << 10 + UInt32(second & 0x3FF)
+        return Unicode.Scalar(pair).map { ($0, 12) }
+    }
+
+    /// Returns the UTF-16 code unit of an escape, `\u` and four hexadecimal digits.
+    private static func codeUnit(at place: Int, of end: Int, in line: borrowing WipedBuffer) -> UInt16? {
+        guard place + 6 <= end, line[place] == UInt8(ascii: "\\"), line[place + 1] == UInt8(ascii: "u") else {
+            return nil
+        }
+        var unit: UInt16 = 0
+        for index in place + 2..<place + 6 {
+            guard let digit = Character(Unicode.Scalar(line[index])).hexDigitValue else { return nil }
+            unit = unit << 4 | UInt16(digit)
+        }
+        return unit
     }
 
     private static func isPIN(_ key: Range<Int>, in line: borrowing WipedBuffer) -> Bool {
