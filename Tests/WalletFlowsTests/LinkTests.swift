@@ -56,6 +56,7 @@ struct LinkTests {
             "https://wallet.example.org/linked/sharing", "https://evil.example.org/link/sharing",
             "http://wallet.example.org/link/sharing", "https://wallet.example.org/link/sharing\u{1B}[2J",
             "https://wallet.example.org/link/sharing/\u{202E}", "", "https://wallet.example.org/link/SHARING",
+            "https://wallet.example.org/link/sharing/../../admin/wipe",
             "https://wallet.example.org/link/sharing?" + String(repeating: "a", count: 4096),
         ]
     )
@@ -68,9 +69,12 @@ struct LinkTests {
 
     @Test("a base with a trailing slash is the same base, and an empty one has no links")
     func bases() {
-        #expect(LinkKind(of: "https://a.example/x/login#1", below: "https://a.example/x/") == .login)
-        #expect(LinkKind(of: "https://a.example/x/login/2", below: "https://a.example/x") == .login)
-        #expect(LinkKind(of: "/login", below: "") == nil)
+        #expect(WalletLink("https://a.example/x/login#1", below: "https://a.example/x/")?.kind == .login)
+        #expect(WalletLink("https://a.example/x/login/2", below: "https://a.example/x")?.kind == .login)
+        #expect(WalletLink("https://a.example/x/login/2", below: "HTTPS://A.example:443/%78/y/..")?.kind == .login)
+        #expect(WalletLink("https://a.example/login", below: "https://a.example")?.kind == .login)
+        #expect(WalletLink("/login", below: "") == nil)
+        #expect(WalletLink("https://a.example/x/login", below: "https://a.example/x?y=1") == nil)
     }
 
     @Test(

@@ -12,7 +12,10 @@ extension Wallet {
         ///
         /// If nil, ``AppEvent/pidRequested`` is sent to the observer instead.
         public var issuer: (any PIDIssuer)?
-        /// The URL prefix of the wallet's links (PF2.7).
+        /// The URL below which the wallet's links lie (PF2.7), without a query.
+        ///
+        /// Schemes, hosts, ports and paths are compared in the normal form of RFC 3986. A base that is not a URL has no
+        /// links.
         public var linkBase = "https://wallet.example.org/link"
         /// The time until the wallet locks itself.
         public var lockTimes = LockTimes()

@@ -13,6 +13,8 @@ public enum AppEvent: Hashable, Sendable {
     /// The host must open the wallet's scanner (PF2.7/2.1b).
     case scanRequested
     /// A valid universal link (PF2.7/1.1e), which the host application must resolve.
+    ///
+    /// The URL is in the normal form of RFC 3986, and may be spelled in another way than the link that was followed.
     case linkAccepted(kind: LinkKind, url: String)
     /// The server's receipts contradict the attempts made by this wallet.
     ///

@@ -34,19 +34,26 @@ public enum LinkKind: String, Hashable, Sendable, CaseIterable {
     case login
 }
 
-extension LinkKind {
-    /// Returns the purpose of a link below `base`, or nil if it is not one of the wallet's links.
-    ///
-    /// The sender of a link is unknown, and host applications print links and pass them on. Links must therefore only
-    /// contain characters that are valid in URLs and must not be longer than real ones.
-    init?(of url: String, below base: String) {
-        guard url.utf8.count <= Self.longestURL, url.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
-        let base = base.hasSuffix("/") ? base : base + "/"
-        guard base.utf8.count > 1, url.hasPrefix(base) else { return nil }
-        self.init(rawValue: String(url.dropFirst(base.count).prefix { !"/?#".contains($0) }))
-    }
+/// A valid link of the wallet.
+struct WalletLink: Hashable, Sendable {
+    let kind: LinkKind
+    /// The URL in its normal form (``WebAddress``), so that the host application acts on the path that was judged.
+    let url: String
 
-    private static var longestURL: Int { 4096 }
+    /// Returns nil if the URL is not a link below `base`, or has no known purpose.
+    ///
+    /// The sender of a link is unknown, and host applications print links and pass them on.
+    init?(_ url: String, below base: String) {
+        guard let base = WebAddress(base), base.rest.isEmpty, let address = WebAddress(url),
+            address.scheme == base.scheme, address.authority == base.authority
+        else { return nil }
+        let folder = base.path.hasSuffix("/") ? base.path : base.path + "/"
+        guard address.path.hasPrefix(folder),
+            let kind = LinkKind(rawValue: String(address.path.dropFirst(folder.count).prefix { $0 != "/" }))
+        else { return nil }
+        self.kind = kind
+        self.url = address.description
+    }
 }
 
 /// The result of resolving a link (PF2.7).

@@ -123,7 +123,13 @@ extension WalletFile {
     )
     static let language = Setting<Wording.Language?>(optional: "language", .choice, "The language of the texts.")
     static let product = Setting(optional: "product", .nonempty, "The app's name in its texts.")
-    static let linkBase = Setting(optional: "link_base", .nonempty, "Links below this address belong to the wallet.")
+    static let linkBase = Setting(
+        optional: "link_base",
+        .text("address", "an address without a query, such as https://wallet.example.org/link") {
+            WebAddress($0)?.rest == ""
+        },
+        "Links below this address belong to the wallet."
+    )
     static let lockAfterBackground = Setting(
         optional: "lock_after_background",
         .lockTime,

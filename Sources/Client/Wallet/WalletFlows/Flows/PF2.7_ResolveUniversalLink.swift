@@ -10,7 +10,7 @@ struct ResolveUniversalLink: Flow {
     var takesLink: Bool { true }
 
     func enter(_ snapshot: Snapshot) -> Transition {
-        guard let link = snapshot.link, let kind = LinkKind(of: link.url, below: snapshot.linkBase) else {
+        guard let link = snapshot.link, let valid = WalletLink(link.url, below: snapshot.linkBase) else {
             return .finish(.link(.none), after: "PF2.7/1.1a")
         }
         let reject = Transition.finish(.link(.rejected))
@@ -36,7 +36,7 @@ struct ResolveUniversalLink: Flow {
                 after: "PF2.7/1.1c"
             )
         }
-        let event = AppEvent.linkAccepted(kind: kind, url: link.url)
+        let event = AppEvent.linkAccepted(kind: valid.kind, url: valid.url)
         return Transition(.finish(.link(.accepted)), steps: ["PF2.7/1.1e"], events: [event])
     }
 }
