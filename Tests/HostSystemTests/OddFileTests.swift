@@ -65,6 +65,11 @@ struct OddFileTests {
         #expect(try DurableFile.read(one, atMost: 10) == Array("def".utf8))
         let names = #expect(throws: FileError.self) { _ = try AppendFile(one) }
         #expect(names?.reason.hasSuffix("`find / -samefile \(one)`, and remove the others") == true)
+        // A file of a program's own data may not be a link.
+        #expect(try DurableFile.readOwn(two, atMost: 10) == Array("def".utf8))
+        for (path, kind) in [(link, .symbolicLink), (pipe, .pipe), (inside, .folder)] as [(String, OddFile)] {
+            #expect(throws: FileError.odd(path, kind)) { try DurableFile.readOwn(path, atMost: 10) }
+        }
     }
 
     @Test("a link to a folder is not emptied like a folder")

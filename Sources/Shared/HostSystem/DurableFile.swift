@@ -47,6 +47,14 @@ package enum DurableFile {
         try self.readWithMode(path, atMost: limit).bytes
     }
 
+    /// Reads a program's own data file of at most `limit` bytes.
+    ///
+    /// Threat: a link placed in the program's folder leads it to the data of another, and opening or reading a pipe
+    /// may never return. Unlike ``read(_:atMost:)``, it follows no link.
+    package static func readOwn(_ path: String, atMost limit: Int) throws(FileError) -> [UInt8] {
+        try Descriptor(regular: path, flags: O_RDONLY, hasOneName: false).read(atMost: limit)
+    }
+
     /// Reads an entire file of at most `limit` bytes as UTF-8.
     ///
     /// Invalid bytes become replacement characters.

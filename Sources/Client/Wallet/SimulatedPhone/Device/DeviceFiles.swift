@@ -32,7 +32,7 @@ struct DeviceFiles: Sendable {
     /// Returns nil if the file does not exist.
     func read(_ name: Name, atMost limit: Int = 65_536) throws(DeviceError) -> [UInt8]? {
         do throws(FileError) {
-            return try DurableFile.read(self.path(name), atMost: limit)
+            return try DurableFile.readOwn(self.path(name), atMost: limit)
         } catch .notFound {
             return nil
         } catch {

@@ -22,7 +22,7 @@ struct HardwareKey: Sendable {
     static func read(_ path: String) throws(DeviceError) -> HardwareKey? {
         let bytes: [UInt8]
         do throws(FileError) {
-            bytes = try DurableFile.read(path, atMost: 4096)
+            bytes = try DurableFile.readOwn(path, atMost: 4096)
         } catch .notFound {
             return nil
         } catch {

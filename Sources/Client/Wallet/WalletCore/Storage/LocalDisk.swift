@@ -70,7 +70,7 @@ public struct FolderDisk: LocalDisk {
     /// Returns the contents of the file, or nil if it does not exist.
     public func read(_ file: LocalFile) throws(LocalDiskError) -> [UInt8]? {
         do {
-            return try DurableFile.read(self.path(file), atMost: Self.maximumByteCount)
+            return try DurableFile.readOwn(self.path(file), atMost: Self.maximumByteCount)
         } catch FileError.notFound {
             return nil
         } catch {
