@@ -88,7 +88,12 @@ struct DeviceProfileTests {
                 "platform: ios\nrecovery_code: José-1",
                 "phone.yaml:2: `recovery_code` must be 1 to 128 visible ASCII characters, or none, not `José-1`"
             ),
-            ("platform: ios\nmodel: [a]", "phone.yaml:2: `model` must be 1 to 100 characters"),
+            ("platform: ios\nmodel: [a]", "phone.yaml:2: `model` must be 1 to 64 characters of printable ASCII"),
+            (
+                "platform: ios\napp_version: 1.4.0-rc1",
+                "phone.yaml:2: `app_version` must be a version of one to four numbers of at most six digits, such as "
+                    + "1.4.0, not `1.4.0-rc1`"
+            ),
             (
                 "platform: ios\nos_patch_level: 2026",
                 "phone.yaml:2: `os_patch_level` must be a date as yyyymm or yyyymmdd, not `2026`"
@@ -159,6 +164,33 @@ struct DeviceProfileTests {
         #expect(profile.conditions == [.loseReply(to: nil), .cut(afterByteCount: 10)])
         #expect(profile.network == .unreachable)
         #expect(profile.vendorPatchLevel == nil)
+    }
+
+    @Test("a version or model that the protocol cannot carry is rejected, and the profile stays")
+    func carried() throws {
+        var profile = DeviceProfile(.iOS)
+        for (key, values) in [
+            ("app_version", ["1.4.0-rc1", "1.4.0+5", "v1.4", "1.2.3.4.5", "2147483648", "1.4.", "", "1,4"]),
+            ("os_version", ["16 QPR2 β", "", String(repeating: "1", count: 65)]),
+            ("model", ["Pixel™", "\"a\\tb\"", String(repeating: "x", count: 65)]),
+        ] {
+            for value in values {
+                #expect(throws: ConfigError.self, "\(key) \(value)") { try profile.set(key, to: value) }
+            }
+        }
+        #expect(profile == DeviceProfile(.iOS))
+        for (key, value) in [
+            ("app_version", "999999.1.0.0"), ("os_version", "16 QPR2"), ("model", String(repeating: "x", count: 64)),
+        ] {
+            try profile.set(key, to: value)
+        }
+    }
+
+    @Test("a byte order mark before the profile is ignored")
+    func byteOrderMark() throws {
+        let text = "platform: ios\nmodel: Phone\n"
+        #expect(try DeviceProfile(yaml: "\u{FEFF}" + text, source: "x").model == "Phone")
+        #expect(self.problems("\u{FEFF}platform: ios\nsensr: match").first?.hasPrefix("phone.yaml:2: `sensr`") == true)
     }
 
     @Test("a profile is read from a file, and a missing file is reported by its path")

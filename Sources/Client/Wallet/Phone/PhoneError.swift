@@ -20,9 +20,9 @@ package enum PhoneError: Error, Hashable, Sendable, CustomStringConvertible {
     ///
     /// Print the text and stop.
     case storage(String)
-    /// The simulated device cannot be created or changed.
+    /// The simulated device's files cannot be read or written.
     ///
-    /// Print the text.
+    /// Print the text and stop.
     case device(DeviceError)
     /// The wallet rejected the call.
     ///
@@ -73,9 +73,9 @@ package enum PhoneError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The exit status of a command that stops because of this error.
     package var exitStatus: WalletExitStatus {
         switch self {
-        case .usage, .device, .notRunning, .inBackground: .usage
+        case .usage, .notRunning, .inBackground: .usage
         case .homeInUse: .homeInUse
-        case .storage, .wallet: .failed
+        case .storage, .device, .wallet: .failed
         }
     }
 }

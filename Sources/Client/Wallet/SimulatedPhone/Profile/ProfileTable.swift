@@ -10,11 +10,11 @@ enum ProfileTable {
 
     private static let software = [
         ProfileField("platform", \.platform, .choice, "Operating system; it never changes on an existing phone."),
-        ProfileField("os_version", \.osVersion, .label, "Version of the operating system."),
+        ProfileField("os_version", \.osVersion, .deviceText, "Version of the operating system."),
         ProfileField("brand", \.brand, .label, "Manufacturer."),
-        ProfileField("model", \.model, .label, "Model."),
+        ProfileField("model", \.model, .deviceText, "Model."),
         ProfileField("app_id", \.appID, .label, "Android: package of the app. iOS: team and bundle identifier."),
-        ProfileField("app_version", \.appVersion, .label, "Version of the app."),
+        ProfileField("app_version", \.appVersion, .appVersion, "Version of the app."),
         ProfileField(
             "app_version_code",
             \.appVersionCode,
@@ -94,6 +94,28 @@ extension DeviceProfile {
 
 extension Kind where Value == String {
     fileprivate static var label: Kind { .text("text", "1 to 100 characters") { (1...100).contains($0.count) } }
+
+    /// A text that the protocol can carry, which an app therefore can report.
+    fileprivate static var deviceText: Kind {
+        .word(
+            "text",
+            "1 to 64 characters of printable ASCII",
+            schema: .pattern("^[ -~]{1,64}$"),
+            read: { DeviceText($0) == nil ? nil : $0 },
+            write: { $0 }
+        )
+    }
+
+    /// A version that the protocol can carry.
+    fileprivate static var appVersion: Kind {
+        .word(
+            "version",
+            "a version of one to four numbers of at most six digits, such as 1.4.0",
+            schema: .pattern(#"^[0-9]{1,6}(\.[0-9]{1,6}){0,3}$"#),
+            read: { AppVersion($0) == nil ? nil : $0 },
+            write: { $0 }
+        )
+    }
 }
 
 extension Kind where Value == Int {

@@ -140,18 +140,29 @@ struct DeviceOptions: ParsableArguments {
 
     /// Applies the options to the device.
     func change(_ device: SimulatedDevice) throws(PhoneError) {
-        if let platform = self.platform?.platform, platform != device.platform {
-            throw .usage(
-                "the platform of this phone is \(device.platform.rawValue) and cannot be changed; use another --home"
-            )
-        }
         var profile = self.profile == nil ? device.profile : try self.newProfile()
+        if let platform = self.platform?.platform { profile.platform = platform }
         let changes = try self.changes()
         do {
             for (key, value) in changes { try profile.set(key, to: value) }
-            if profile != device.profile { try device.update { $0 = profile } }
         } catch {
             throw PhoneError(error)
         }
+        try device.replaceProfile(with: profile)
+    }
+}
+
+extension SimulatedDevice {
+    /// Durably replaces the profile.
+    ///
+    /// - Throws: A usage error if the platform differs, which cannot be changed.
+    func replaceProfile(with profile: DeviceProfile) throws(PhoneError) {
+        guard profile.platform == self.platform else {
+            throw .usage(
+                "the platform of this phone is \(self.platform.rawValue) and cannot be changed; use another --home"
+            )
+        }
+        guard profile != self.profile else { return }
+        try mapError(self.update { $0 = profile }) { (error: DeviceError) in PhoneError(error) }
     }
 }

@@ -76,8 +76,8 @@ extension DriveRefusal {
             )
         case .wallet(.noInput): self.init(.noInput, message)
         case .wallet(.noPrompt): self.init(.noPrompt, message)
-        case .usage, .device: self.init(.badValue, message)
-        case .wallet, .storage, .homeInUse: self.init(.failed, message)
+        case .usage: self.init(.badValue, message)
+        case .wallet, .storage, .device, .homeInUse: self.init(.failed, message)
         }
     }
 

@@ -103,6 +103,6 @@ struct Driver {
         guard let changes = command.fields.changes else { throw DriveRefusal(.missingField, "`device` needs `set`") }
         var profile = self.phone.device.profile
         for (key, value) in changes.sorted(by: { $0.key < $1.key }) { try profile.set(key, to: value.text) }
-        try self.phone.device.update { $0 = profile }
+        try self.phone.device.replaceProfile(with: profile)
     }
 }
