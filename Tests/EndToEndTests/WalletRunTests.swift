@@ -147,6 +147,80 @@ struct WalletRunTests {
         }
     }
 
+    @Test(
+        "an interrupted run reports what is finished and which scenario was in play, and removes its labs",
+        arguments: [(SIGINT, "junit"), (SIGTERM, "json"), (SIGHUP, "text")]
+    )
+    func interrupted(_ signal: Int32, format: String) async throws {
+        let (starts, binary) = ("\(self.folder.path)/starts", "\(self.folder.path)/server")
+        let temporary = "\(self.folder.path)/tmp"
+        try DurableFile.makeFolder(temporary)
+        // The third start never becomes ready.
+        let script = """
+            #!/bin/sh
+            echo x >>\(starts)
+            [ "$(wc -l <\(starts))" -lt 3 ] || exec sleep 600
+            exec \(Programs.path("remote-pin-server")) "$@"
+
+            """
+        try DurableFile.write(Array(script.utf8), to: binary, mode: 0o700)
+        let files = [
+            try self.scenario("finished", "[launch]"),
+            try self.scenario("in-play", "[launch, kill server, start server, launch]"),
+            try self.scenario("waiting", "[launch]"),
+        ]
+        let report = "\(self.folder.path)/report"
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: Programs.path("wallet"))
+        process.arguments =
+            ["run", "--jobs", "1", "--server-binary", binary, "--format", format, "--output", report] + files
+        process.environment = ProcessInfo.processInfo.environment.merging(["TMPDIR": temporary]) { $1 }
+        try process.run()
+        defer { kill(process.processIdentifier, SIGKILL) }
+        try #require(await eventually { (try? DurableFile.readText(starts, atMost: 100))?.count == 6 })
+        kill(process.processIdentifier, signal)
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 130)
+        let text = try DurableFile.readText(report, atMost: 1 << 20)
+        switch format {
+        case "json":
+            let scenarios = try JSONValue(text)["scenarios"]?.array ?? []
+            #expect(scenarios.map { $0["outcome"]?.string } == ["passed", "skipped", "skipped"])
+            #expect(scenarios[1]["reason"] == .string("line 3, start server: the run was interrupted"))
+            #expect(scenarios[2]["reason"] == .string("the run was interrupted"))
+        case "junit":
+            #expect(text.contains("tests=\"3\" failures=\"0\" skipped=\"2\""), "\(text)")
+        case _:
+            #expect(text.contains("1 passed, 0 failed, 2 skipped"), "\(text)")
+        }
+        #expect(try DurableFile.names(in: temporary).filter { $0.hasPrefix("rp-") } == [])
+    }
+
+    @Test("a run under nohup continues without its terminal")
+    func nohup() async throws {
+        let good = try self.scenario("good", "[launch]")
+        let (started, goOn, binary) = (self.folder.file("started"), self.folder.file("go"), self.folder.file("server"))
+        let script = """
+            #!/bin/sh
+            touch \(started)
+            while [ ! -e \(goOn) ]; do sleep 0.1; done
+            exec \(Programs.path("remote-pin-server")) "$@"
+
+            """
+        try DurableFile.write(Array(script.utf8), to: binary, mode: 0o700)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/nohup")
+        process.arguments = [Programs.path("wallet"), "run", good, "--server-binary", binary]
+        process.standardOutput = FileHandle.nullDevice
+        try process.run()
+        defer { kill(process.processIdentifier, SIGKILL) }
+        try #require(await eventually { DurableFile.exists(started) })
+        kill(process.processIdentifier, SIGHUP)
+        try DurableFile.write([], to: goOn)
+        process.waitUntilExit()
+        #expect(process.terminationReason == .exit && process.terminationStatus == 0)
+    }
+
     @Test("killing the run ends the servers that it started")
     func killed() async throws {
         let (pid, log) = ("\(self.folder.path)/pid", "\(self.folder.path)/log")

@@ -1,6 +1,17 @@
 internal import Glibc
 internal import Synchronization
 
+/// The loss of the terminal (SIGHUP).
+package enum Hangup {
+    /// Whether the process ignores it, as under nohup(1), and must continue without a terminal.
+    package static var isIgnored: Bool {
+        var action = sigaction()
+        unsafe sigaction(SIGHUP, nil, &action)
+        return unsafe unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+            == unsafeBitCast(SIG_IGN, to: Int.self)
+    }
+}
+
 /// Converts signals to bytes on a pipe for the lifetime of the value.
 ///
 /// By default, these are the signals that end or stop a process.

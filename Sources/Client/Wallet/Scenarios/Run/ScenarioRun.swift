@@ -86,10 +86,13 @@ final class ScenarioRun {
     /// Returns the problem if it failed or could not be executed.
     private func problem(in step: Step) async -> StepProblem? {
         do throws(StepProblem) {
-            if Task.isCancelled { throw .unsupported("the run was interrupted") }
+            if Task.isCancelled { throw .unsupported(ScenarioRunner.interrupted) }
             try await self.take(step.action)
             if step.action.usesApp { try self.checkCrash() }
             return nil
+        } catch .failed where Task.isCancelled {
+            // The interruption ended the server, so the failure says nothing about the wallet.
+            return .unsupported(ScenarioRunner.interrupted)
         } catch {
             return error
         }

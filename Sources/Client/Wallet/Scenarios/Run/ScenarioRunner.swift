@@ -64,6 +64,8 @@ package struct ScenarioRunner: Sendable {
 
     /// Runs the scenarios.
     ///
+    /// If the task is cancelled, the scenarios in play end and the remaining ones do not start; both are skipped.
+    ///
     /// - Parameter progress: Called with the index and result of each scenario as soon as it ends.
     package func run(
         _ scenarios: [Scenario],
@@ -99,6 +101,9 @@ package struct ScenarioRunner: Sendable {
 
     /// The reason why scenarios are skipped after the first failure.
     static let notPlayed = "another scenario failed, and --fail-fast is set"
+
+    /// The reason why scenarios are skipped that were in play or waiting when the run was interrupted.
+    static let interrupted = "the run was interrupted"
 
     /// Runs a scenario until it passes or there are no attempts left.
     ///
@@ -140,7 +145,7 @@ package struct ScenarioRunner: Sendable {
     private func played(_ scenario: Scenario, _ folder: String, _ lab: LabServer?) async -> ScenarioResult {
         var result = ScenarioResult(scenario, .passed)
         do throws(StepProblem) {
-            guard !Task.isCancelled else { throw .unsupported("the run was interrupted") }
+            guard !Task.isCancelled else { throw .unsupported(Self.interrupted) }
             try Self.make(folder)
             let world = try await World.make(self.target, scenario, folder: folder, lab: lab)
             let play = try ScenarioRun(scenario, in: world, folder: folder, pause: self.pause)

@@ -33,7 +33,7 @@ struct RunScenariosCommand: AsyncParsableCommand {
                64  invalid file or option
                69  the server cannot be reached or started
                70  the output cannot be written, or nothing has read it for a minute
-              130  interrupted
+              130  interrupted; the report has the scenarios that were finished
             """
     )
 
@@ -139,12 +139,12 @@ struct RunScenariosCommand: AsyncParsableCommand {
         Self.limitStop()
         while true {
             let seen = watch
-            let next = await Self.unlessInterrupted {
+            let ((changed, files), isInterrupted) = await Self.untilInterrupted {
                 var watch = seen
                 let files = await watch.changes()
                 return (watch, files)
             }
-            guard let (changed, files) = next else { return 130 }
+            guard !isInterrupted else { return 130 }
             watch = changed
             do {
                 let scenarios = try self.selection.scenarios(of: ScenarioFiles.read(files))
@@ -198,18 +198,18 @@ struct RunScenariosCommand: AsyncParsableCommand {
         )
         let progress = ScenarioProgress(of: scenarios.count, self.output)
         let start = ContinuousClock.now
-        guard
-            let results = await Self.unlessInterrupted({
-                await runner.run(scenarios) { if pause == nil { progress.add($1) } }
-            })
-        else { return 130 }
+        let (results, isInterrupted) = await Self.untilInterrupted {
+            await runner.run(scenarios) { if pause == nil { progress.add($1) } }
+        }
         end()
         if pause != nil { results.forEach(progress.add) }
         progress.end()
-        let coverage = try self.output.coverage(of: results)
+        // An interrupted run says nothing about the steps that it did not reach.
+        let coverage = isInterrupted ? nil : try self.output.coverage(of: results)
         let report = Report(results: results, duration: ContinuousClock.now - start, coverage: coverage)
         try self.output.write(report)
         try self.output.writeScreens(report)
+        if isInterrupted { return 130 }
         let isPageRight = try self.output.writePage(results)
         return report.isSuccess && isPageRight ? 0 : 1
     }
@@ -221,24 +221,29 @@ struct RunScenariosCommand: AsyncParsableCommand {
         return folder
     }
 
-    /// Returns the results, or nil after SIGINT or SIGTERM.
+    /// Returns the results, and whether SIGINT, SIGTERM or SIGHUP cancelled the run.
     ///
-    /// Servers and folders are cleaned up in both cases.
-    private static func unlessInterrupted<Results: Sendable>(
+    /// A cancelled run stops its servers and removes its folders before it returns the results that it has.
+    private static func untilInterrupted<Results: Sendable>(
         _ run: @escaping @Sendable () async -> Results
-    ) async -> Results? {
-        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
+    ) async -> (results: Results, isInterrupted: Bool) {
+        let ending: [UnixSignal] = [.sigint, .sigterm] + (Hangup.isIgnored ? [] : [.sighup])
+        let signals = await UnixSignalsSequence(trapping: ending)
         return await withTaskGroup(of: Results?.self) { group in
             group.addTask { await run() }
             group.addTask {
                 for await _ in signals { return nil }
                 return nil
             }
-            let first = await group.next() ?? nil
-            group.cancelAll()
-            // Wait for the interrupted run to stop its servers and remove its folders.
-            await group.waitForAll()
-            return first
+            var results: Results?
+            var isInterrupted = false
+            for await next in group {
+                results = next ?? results
+                if results == nil { isInterrupted = true }
+                group.cancelAll()
+            }
+            guard let results else { preconditionFailure("a cancelled run returns its results, too") }
+            return (results, isInterrupted)
         }
     }
 }
