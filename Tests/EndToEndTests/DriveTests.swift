@@ -62,7 +62,9 @@ struct DriveTests {
             (#"{"do":"biometric","present":"match"}"#, "no-prompt"), (#"{"do":"tap","action":"enable"}"#, "done"),
             (#"{"do":"biometric","present":"matsh"}"#, "bad-value"), (#"{"do":"biometric","present":"match"}"#, "done"),
             (#"{"do":"tap","action":"next"}"#, "done"), (#"{"do":"tap","action":"written-down"}"#, "done"),
-            (#"{"do":"device","set":{"network":"of"}}"#, "bad-value"), (#"{"do":"background"}"#, "done"),
+            (#"{"do":"device","set":{"network":"of"}}"#, "bad-value"),
+            (#"{"do":"device","set":{"conditions":["lose-next-reply","delay:1"],"sensor":{"reject":2}}}"#, "done"),
+            (#"{"do":"device","set":{"conditions":[],"sensor":"ask"}}"#, "done"), (#"{"do":"background"}"#, "done"),
             (#"{"do":"tap","action":"obtain"}"#, "in-background"), (#"{"do":"resume"}"#, "done"), ("", "bad-line"),
             (#"{"do":"session","kind":"disclosure"}"#, "done"), (#"{"do":"end"}"#, "done"),
             (#"{"do":"resume"}"#, "done"),
@@ -105,6 +107,15 @@ struct DriveTests {
             (#"{"do":"enter","pin":864209}"#, "`pin` must be a string in quotes"),
             (#"{"do":"device","set":{"network":"of"}}"#, "did you mean `off`?"),
             (#"{"do":"tap","action":"nowhere"}"#, "offers no action; it waits for `biometric`"),
+            (#"{"do":"tap","action":["next"]}"#, "`action` must be a string"),
+            (#"{"do":"link","url":5}"#, "`url` must be a string"), (#"{"do":7}"#, "`do` must be a string"),
+            (#"{"do":"look","id":[1]}"#, "`id` must be a string, a number or a boolean"),
+            (#"{"do":"device","set":[1]}"#, "`set` must be an object"),
+            (#"{"do":"device","set":{"network":null}}"#, "`set.network` must be a string, a number"),
+            (#"{"do":"device","set":{"conditions":[{"a":[]}]}}"#, "`set.conditions` must be"),
+            (#"{"do":"device","set":{"conditions":["delay:5","los-next-reply"]}}"#, "did you mean `lose-next-reply`?"),
+            (#"{"do":"device","set":{"platform":"ios"}}"#, "cannot be changed"),
+            (#"{"do":"enter","pin":"86420"}"#, "does not ask for a PIN"),
         ] {
             let message = try await driven.answer(to: line)["message"]?.string ?? ""
             #expect(message.contains(sentence), "\(line): \(message)")

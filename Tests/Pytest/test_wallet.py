@@ -32,6 +32,22 @@ def test_two_phones_have_two_wallets(phone, phones, server):
         second.tap("log-out")
 
 
+@pytest.mark.remote_pin(device={"rooted": False, "biometrics": "face", "os_version": "18"})
+def test_a_phone_has_its_properties_whatever_their_type(phone, phones):
+    second = phones("second", passcode=False, conditions=["delay:100", "delay:100"], fault=None)
+    second.set_up("135790")
+    phone.set_up("024791")
+    phone.change(conditions=["lose-next-reply", "delay:100"], rooted=False, sensor={"reject": 2}, passcode=True)
+    for command, fields, message in [
+        ("device", {"set": {"network": None}}, "`set.network` must be a string"),
+        ("device", {"set": {"rooted": 3}}, "must be true or false"),
+        ("tap", {"action": ["next"]}, "`action` must be a string"),
+        ("link", {"url": 5}, "`url` must be a string"),
+    ]:
+        with pytest.raises(Refused, match=message):
+            phone.do(command, **fields)
+
+
 @pytest.mark.parametrize("end", ["stop", "kill"])
 def test_a_server_that_is_away_costs_no_attempt(phone, server, end):
     phone.set_up("024791")

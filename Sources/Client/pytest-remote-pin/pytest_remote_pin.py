@@ -118,14 +118,21 @@ class Clock:
         self._server.admin("clock", "advance", duration)
 
 
+# Options of `wallet drive`; any other name is a key of the device profile (docs/devices.md).
+OPTIONS = {"platform", "profile", "language", "record", "biometric_hook", "key_hook", "issuer_hook"}
+
+
 class Phone:
     """A simulated phone, controlled by `wallet drive`. Every method returns the outcome, such as "wrong-pin"."""
 
     def __init__(self, programs, server, home, options):
         command = [str(programs / "wallet"), "drive", "--lab", server.lab, "--home", str(home)]
         for name, value in options.items():
-            flag = "--" + name.replace("_", "-")
-            command += [flag] if value is True else [flag, str(value)]
+            if name in OPTIONS:
+                command += ["--" + name.replace("_", "-"), str(value)]
+            else:
+                # JSON is YAML, also for false, lists and texts that look like numbers.
+                command += ["--set", f"{name}={json.dumps(value)}"]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self._output = Output(self._process.stdout)
         self.screen, self.steps, self.events = None, [], []
@@ -186,7 +193,7 @@ class Phone:
         return self.do("link", url=url, source=source)
 
     def change(self, **properties):
-        """Changes the phone: change(network="off")."""
+        """Changes the phone: change(network="off", conditions=["lose-next-reply", "delay:500"])."""
         return self.do("device", set=properties)
 
     def set_up(self, pin):
@@ -266,7 +273,10 @@ class World:
         self.server = Server(programs, folder, settings.get("server", {}))
 
     def phone(self, name="first", **device):
-        """The phone with this name; creates it if the name is new: phone("second", platform="ios")."""
+        """The phone with this name; creates it if the name is new: phone("second", platform="ios", passcode=False).
+
+        The names are those of a device profile (docs/devices.md), as for change().
+        """
         if name not in self.phones:
             options = {**self.device, **device} if name == "first" else device
             self.phones[name] = Phone(self.programs, self.server, self.folder / name, options)

@@ -57,7 +57,7 @@ struct DriveRequest {
         var url: String?
         var source: String?
         var kind: String?
-        var changes: [String: Scalar]?
+        var changes: [String: ProfileValue]?
         /// The names of all fields in the line.
         var names: [String]
 
@@ -90,7 +90,7 @@ struct DriveRequest {
             self.url = try fields.decodeIfPresent(String.self, forKey: .url)
             self.source = try fields.decodeIfPresent(String.self, forKey: .source)
             self.kind = try fields.decodeIfPresent(String.self, forKey: .kind)
-            self.changes = try fields.decodeIfPresent([String: Scalar].self, forKey: .changes)
+            self.changes = try fields.decodeIfPresent([String: ProfileValue].self, forKey: .changes)
         }
     }
 
@@ -110,14 +110,33 @@ struct DriveRequest {
         }
     }
 
+    /// A scalar, a list of scalars, or an object with one scalar such as `{"reject": 2}`, as text for a profile file.
+    struct ProfileValue: Decodable {
+        let text: String
+
+        init(from decoder: any Decoder) throws {
+            if let list = try? [Scalar](from: decoder) {
+                self.text = "[\(list.map { JSONText.quoted($0.text) }.joined(separator: ", "))]"
+            } else if let fields = try? [String: Scalar](from: decoder) {
+                let pairs = fields.map { "\(JSONText.quoted($0.key)): \(JSONText.quoted($0.value.text))" }
+                self.text = "{\(pairs.joined(separator: ", "))}"
+            } else {
+                self.text = try Scalar(from: decoder).text
+            }
+        }
+    }
+
     /// Removes the PIN before decoding the line, so that no decoder sees its digits.
     init(_ line: borrowing WipedBuffer) throws(DriveRefusal) {
         let (redacted, pin, isQuoted) = PINRedaction.take(from: line)
-        guard let fields = try? JSONDecoder().decode(Fields.self, from: Data(redacted)) else {
+        let fields: Fields
+        do {
+            fields = try JSONDecoder().decode(Fields.self, from: Data(redacted))
+        } catch {
             guard isQuoted else {
                 throw DriveRefusal(.badValue, "`pin` must be a string in quotes: a number has no leading zeros")
             }
-            throw DriveRefusal(.badLine, "a line must be one JSON object, such as {\"do\":\"tap\",\"action\":\"next\"}")
+            throw Self.refusal(error)
         }
         self.fields = fields
         self.id = fields.id
@@ -142,6 +161,32 @@ struct DriveRequest {
                 "`\(word)` has no field `\(field)`; its fields are \(known.joined(separator: ", "))",
                 nearest: NearestName.to(field, among: known)
             ).of(self)
+        }
+    }
+
+    /// Returns the refusal of a line that cannot be decoded, with the field whose value has another type.
+    private static func refusal(_ error: any Error) -> DriveRefusal {
+        let path: [any CodingKey] =
+            switch error as? DecodingError {
+            case .some(.typeMismatch(_, let context)), .some(.valueNotFound(_, let context)): context.codingPath
+            default: []
+            }
+        guard let field = path.first?.stringValue else {
+            return DriveRefusal(
+                .badLine,
+                "a line must be one JSON object, such as {\"do\":\"tap\",\"action\":\"next\"}"
+            )
+        }
+        let name = path.prefix(2).map(\.stringValue).joined(separator: ".")
+        switch field {
+        case Fields.CodingKeys.changes.rawValue where path.count > 1:
+            return DriveRefusal(.badValue, "`\(name)` must be a string, a number, a boolean or a list of these")
+        case Fields.CodingKeys.changes.rawValue:
+            return DriveRefusal(.badValue, "`set` must be an object, such as {\"network\":\"off\"}")
+        case Fields.CodingKeys.id.rawValue:
+            return DriveRefusal(.badValue, "`id` must be a string, a number or a boolean")
+        default:
+            return DriveRefusal(.badValue, "`\(field)` must be a string")
         }
     }
 
