@@ -73,8 +73,12 @@ struct CommandLineTests {
             ]
         )
         #expect(run.exitCode == 0, "\(run.output)")
-        #expect(try await self.phone.run("unlock", "--pin", Self.pin).exitCode == 64)
-        #expect(try await self.phone.run("unlock", Self.pin).exitCode == 64)
+        for arguments in [["--pin", Self.pin], ["--pin=\(Self.pin)"], [Self.pin], ["--pin-file", file, "٠٢٤٧٩١"]] {
+            let run = try await ServerProcess.run("wallet", ["unlock", "--home", self.phone.home] + arguments)
+            #expect(run.exitCode == 64 && run.output.contains("use --pin-fd N or --pin-file FILE"), "\(run.output)")
+            #expect(!run.output.contains(Self.pin) && !run.output.contains("٠"), "\(run.output)")
+        }
+        #expect(try await self.phone.run("unlock", "--sensr", "match").output.contains("--sensor"))
         #expect(try await self.phone.run("unlock", "--pin-fd", "0", pins: [Self.pin]).exitCode == 64)
         #expect(try await self.phone.run("unlock").exitCode == 64, "no terminal for a prompt")
         #expect(try await self.phone.run("unlock", "--pin-file", "\(file).none").exitCode == 64)

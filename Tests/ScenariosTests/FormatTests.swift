@@ -44,6 +44,29 @@ struct FormatTests {
                 """
             ),
             ("- device: {platfrom: ios}", "4 steps.device.platfrom is not a known key; did you mean `platform`?"),
+            (
+                "- expect: {screen: PF2.8/2.1, values: {attemptLeft: 3}}",
+                "4 steps.expect.values the screen PF2.8/2.1 has no value `attemptLeft`; did you mean `attemptsLeft`?"
+            ),
+            (
+                "- expect: {screen: UC2.3/1.3, values: {attemptsLeft: 3}}",
+                "4 steps.expect.values the screen UC2.3/1.3 has no value `attemptsLeft`; known are banner, notice, "
+                    + "tampering, wrongPINs, wrongPINsSinceMs"
+            ),
+            (
+                "- expect one of: [{screen: UC2.3/1.3}, {values: {bannr: x}}]",
+                "4 steps.expect one of.values no screen has a value `bannr`; did you mean `banner`?"
+            ),
+            (
+                "- keep: {code: deletioncode}",
+                "4 steps.keep.code must be a known value of a screen, not `deletioncode`; did you mean `deletionCode`?"
+            ),
+            (
+                "- keep: {code: deletionCode}\n- link: '${cod}'",
+                "5 steps has no value for `${cod}`; did you mean `code`?"
+            ),
+            ("- launch: 'https://a.example/${x}'\n- keep: {x: cause}", "4 steps has no value for `${x}`"),
+            ("- refused: {enter: '${nobody}'}", "4 steps has no value for `${nobody}`"),
         ]
     )
     func nearest(step: String, problem: String) {
@@ -60,6 +83,14 @@ struct FormatTests {
             "- set up: {}", "- for each: {name: n, in: [1]}", "- tap: next\n  enter: '1'", "- [launch]",
             "- expect: {values: {code: '/[/'}}", "- revoke recovery code: ''",
             "- revoke recovery code: José-1", "- remove from deny list: 'person-77 '",
+            "- expect: {values: {attemptsLeft: 9..1}}", "- update policy: [{say: block, from: 2.0, below: 1.9}]",
+            "- update policy: [{say: block, below: 1.2.3.4.5}]", "- wallet: {lock_after_inactivity: 0s}",
+            "- wallet: {lock_after_background: 40d}", "- wallet: {link_base: nowhere}",
+            "- wallet: {product: \"a\\eb\"}",
+            "- wallet: {lock_after_inactivity: 5m, lock_warning_after: 5m}", "- start server: {pin.blocks: [40d]}",
+            "- device: {os_patch_level: 202699}", "- device: {vendor_patch_level: 20269999}",
+            "- device: {app_version: 1.4.0-rc1}", "- start server: {session.lifetime: 2d}",
+            "- for each: {name: [a, b], in: [[1, 2], [3]], do: [launch]}",
         ]
     )
     func wrongForm(step: String) {
@@ -145,6 +176,43 @@ struct FormatTests {
             + "steps: [launch]"
         let scenario = try Scenario(yaml: yaml, path: "s.yaml")
         #expect(scenario.server == ["pin.blocks": "[1m, 2h]", "features.deletion-code": "false", "pin.rounds": "3"])
+    }
+
+    @Test("a scenario's settings are accepted if and only if the server accepts them")
+    func sameAsServer() {
+        let values: [String: [String]] = [
+            "pin.rounds": ["0", "1", "4", "16", "17", "x"], "pin.attempts-per-round": ["0", "1", "16", "17"],
+            "pin.blocks": ["[]", "[0s]", "[365d]", "[366d]", "[40d]", "[1m, 2m, 3m]", "[1m, 2m, 3m, 4m]", "[1x]"],
+            "features.deletion-code": ["true", "no", "perhaps"],
+            "session.lifetime": ["999ms", "1s", "1d", "2d"], "enrollment.token-lifetime": ["0s", "1s", "1h", "61m"],
+            "enrollment.unopened-lifetime": ["59s", "60s", "5m", "30d", "31d"],
+            "limits.idle-without-session": ["0s", "1s", "24h", "25h"], "limits.idle-with-session": ["0s", "1s", "2d"],
+            "update.android-minimum": ["1.4", "1.4.", "1234567", "1.2.3.4.5"], "update.ios-notify": ["2.0.0", "v2"],
+            "android.security-level": ["tee", "strongbox", "software"],
+            "android.patch-level": ["2026-10", "2026-10-05", "2026-13", "2026-02-30", "none", "202610"],
+            "ios.environments": ["[production]", "[development, production]", "[other]", "[]"],
+        ]
+        for (name, texts) in values {
+            for text in texts { self.compare("\(name): \(text)", [name: text]) }
+        }
+        for (rounds, blocks) in [("1", "[]"), ("1", "[1m]"), ("2", "[1m]"), ("3", "[1m, 2m]"), ("3", "[1m, 2m, 3m]")] {
+            self.compare("\(rounds) \(blocks)", ["pin.rounds": rounds, "pin.blocks": blocks])
+        }
+        self.compare("lifetimes", ["enrollment.token-lifetime": "1h", "enrollment.unopened-lifetime": "59m"])
+    }
+
+    private func compare(_ what: String, _ settings: [String: String]) {
+        let flow = settings.map { "\($0): \($1)" }.joined(separator: ", ")
+        let found = self.problems("case: X\ntitle: t\nserver: {\(flow)}\nsteps: [launch]")
+        let needed = "tls: {certificate: server.pem, key: server.key}\nios: {apps: [ABCDE12345.org.example.wallet]}\n"
+        let file = ConfigFile(path: "server.yaml", folder: "/etc/pin", text: needed)
+        var rejected = ""
+        do throws(ConfigError) {
+            _ = try ServerSettings(file: file, flags: settings.map { ($0, $1) }, currentFolder: "/")
+        } catch {
+            rejected = error.description
+        }
+        #expect(found.isEmpty == rejected.isEmpty, "\(what): \(found), the server: \(rejected)")
     }
 
     @Test("every scenario of the repository is valid, has its case's name, and checks trace, text and server")

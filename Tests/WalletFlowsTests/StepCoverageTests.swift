@@ -42,6 +42,15 @@ struct StepCoverageTests {
         if ProcessInfo.processInfo.environment["UPDATE_GOLDENS"] == "1" {
             try page.markdown.write(to: file, atomically: true, encoding: .utf8)
         }
+        for (step, names) in page.values {
+            let known = Set(ScreenValues.names(of: step)).subtracting(ScreenValues.ofAnyScreen)
+            #expect(known == names, "ScreenValues: the screens of \(step) show \(names.sorted())")
+        }
+        #expect(
+            Set(ScreenValues.all).isSubset(
+                of: page.values.values.reduce(Set(ScreenValues.ofAnyScreen)) { $0.union($1) }
+            )
+        )
         #expect(
             try String(contentsOf: file, encoding: .utf8) == page.markdown,
             "UPDATE_GOLDENS=1 writes docs/screens.md"

@@ -12,14 +12,14 @@ package struct ConfigProblem: Hashable, Sendable, CustomStringConvertible {
     package var key: String
     /// The mistake and the allowed values.
     ///
-    /// Printed after the key.
+    /// Printed after the key. It has no control characters, although it may quote a value.
     package var message: String
 
     package init(source: String, line: Int? = nil, key: String = "", message: String) {
         self.source = source
         self.line = line
-        self.key = key
-        self.message = message
+        self.key = TextLayout.harmless(key)
+        self.message = TextLayout.harmless(message)
     }
 
     /// The source and line, such as `server.yaml:12`.

@@ -21,6 +21,31 @@ package enum TextLayout {
         text + String(repeating: " ", count: max(0, width - text.count))
     }
 
+    /// Returns the text with characters that a terminal interprets, or that hide or reorder others, as `\u{1B}`.
+    ///
+    /// Line feeds and tabs stay.
+    package static func harmless(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: Self.isControl) else { return text }
+        var result = ""
+        for scalar in text.unicodeScalars {
+            if Self.isControl(scalar) {
+                result += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+            } else {
+                result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "\n", "\t": false
+        // Embeddings, overrides and isolates change the order of the characters that follow (UAX #9).
+        case "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}": true
+        case _: [.control, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory)
+        }
+    }
+
     /// Returns a Markdown table.
     package static func markdown(_ heading: [String], _ rows: [[String]]) -> String {
         ([heading, heading.map { _ in "---" }] + rows).map { row in

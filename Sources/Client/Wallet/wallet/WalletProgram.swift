@@ -1,6 +1,22 @@
 import ArgumentParser
 internal import HostSystem
 internal import Phone
+internal import Vocabulary
+
+/// A PIN typed as an argument, where other processes can read it.
+enum PINArgument {
+    static let message =
+        "a PIN cannot be an argument, which other processes can read; use --pin-fd N or --pin-file FILE"
+
+    /// Returns whether arguments that cannot be parsed may contain a PIN.
+    static func isIn(_ arguments: [String]) -> Bool {
+        arguments.contains { argument in
+            let isOption = argument.hasPrefix("--pin") && !argument.hasPrefix("--pin-f")
+            return isOption
+                || argument.unicodeScalars.count >= 4 && argument.unicodeScalars.allSatisfy { $0.decimalDigit != nil }
+        }
+    }
+}
 
 /// The `wallet` program, for use by testers, scripts and other programs.
 @main
@@ -62,6 +78,22 @@ struct WalletProgram: AsyncParsableCommand {
     static func main() async {
         CoreDumps.forbid()
         StandardStreams.prepare(statusOfLostOutput: WalletExitStatus.failed.rawValue)
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        if PINArgument.isIn(arguments), !self.accepts(arguments) {
+            // The parser's message would repeat the PIN.
+            StandardStreams.writeError("wallet: \(PINArgument.message)\n")
+            self.exit(withError: WalletExitStatus.usage.exitCode)
+        }
         await self.main(nil)
+    }
+
+    /// Returns whether the arguments can be parsed, or only ask for help.
+    private static func accepts(_ arguments: [String]) -> Bool {
+        do {
+            _ = try self.parseAsRoot(arguments)
+            return true
+        } catch {
+            return self.exitCode(for: error) != .validationFailure
+        }
     }
 }

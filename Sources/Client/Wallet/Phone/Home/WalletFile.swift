@@ -1,4 +1,4 @@
-internal import ConfigText
+package import ConfigText
 internal import HostSystem
 internal import Vocabulary
 internal import WalletCore
@@ -30,7 +30,7 @@ struct WalletFile {
         self.values.reject(
             [Self.lockWarningAfter, Self.lockAfterInactivity],
             if: self.lockTimes.warning >= self.lockTimes.inactivity,
-            "must be less than `lock_after_inactivity`"
+            Self.warningTooLate
         )
         guard self.values.problems.isEmpty else {
             throw .usage(ConfigError(problems: self.values.problems).description)
@@ -96,6 +96,8 @@ extension WalletFile {
         Self.pinAfterEnrollment,
     ])
 
+    fileprivate static let warningTooLate = "must be less than `lock_after_inactivity`"
+
     static let server = Setting(
         optional: "server",
         .address(ports: 1...65_535, "pin.example.org:7400"),
@@ -154,8 +156,30 @@ extension WalletFile {
     )
 }
 
+/// The settings of the app that a scenario can set, with the values and rules of wallet.yaml.
+package enum AppSettings {
+    package static let fields: [Field] =
+        ([
+            WalletFile.language, WalletFile.product, WalletFile.linkBase, WalletFile.lockAfterBackground,
+            WalletFile.lockAfterInactivity, WalletFile.lockWarningAfter, WalletFile.pinAfterEnrollment,
+        ] as [any SettingDeclaration]).map { Field($0.name, $0.shape, $0.text) }
+
+    /// The warning must come before the lock.
+    package static let rule: FieldRule = { value in
+        func time(_ setting: any SettingDeclaration) -> Duration? {
+            value[setting.name]?.text.flatMap(DurationText.read)
+        }
+        guard let warning = time(WalletFile.lockWarningAfter),
+            warning >= time(WalletFile.lockAfterInactivity) ?? LockTimes().inactivity
+        else { return nil }
+        return (WalletFile.lockWarningAfter.name, WalletFile.warningTooLate)
+    }
+}
+
 extension Kind where Value == String {
-    fileprivate static var nonempty: Kind { .text("text", "a text of at least one character") { !$0.isEmpty } }
+    fileprivate static var nonempty: Kind {
+        .text("text", "a text of at least one character") { !$0.isEmpty && TextLayout.harmless($0) == $0 }
+    }
 }
 
 extension Kind where Value == Duration {

@@ -21,6 +21,17 @@ enum ExpectationTable {
         Field("keychain_items", .number(0...9), "Number of items in the phone's keychain."),
     ]
 
+    /// A value must be one that the screen can show; without a screen, one that any screen can show.
+    static let valueNames: FieldRule = { value in
+        let screen = value["screen"]?.text
+        let known = screen.map(ScreenValues.names(of:)) ?? ScreenValues.all
+        guard let name = value["values"]?.fields?.keys.sorted().first(where: { !known.contains($0) }) else {
+            return nil
+        }
+        let place = screen.map { "the screen \($0) has no value" } ?? "no screen has a value"
+        return ("values", "\(place) `\(name)`\(NearestName.hint(for: name, among: known))")
+    }
+
     static let server: [Field] = [
         Field(
             "state",

@@ -1,4 +1,5 @@
 internal import ConfigText
+internal import Phone
 internal import SimulatedPhone
 internal import Vocabulary
 internal import WalletFlows
@@ -9,25 +10,18 @@ enum ScenarioTable {
         Field("case", Self.caseID, "The logical test case: `LTC46`, `SB5`, `UC1.1-all-actions`.", required: true),
         Field("title", .text("a sentence"), "The rule or behavior that the scenario shows.", required: true),
         Field("tags", .list(Self.caseID), "Words by which `--tag` selects scenarios."),
-        Field("server", .fields(ServerTable.settings), "Settings of its server, by the names of docs/settings.md."),
+        Field(
+            "server",
+            .fields(ServerTable.settings, rule: ServerTable.rule),
+            "Settings of its server, by the names of docs/settings.md."
+        ),
         Field("device", Self.device, "The first phone, as in a device profile."),
-        Field("wallet", .fields(Self.wallet), "Configuration of the app."),
+        Field("wallet", Self.wallet, "Configuration of the app."),
         Field("steps", .list(StepTable.anyStep), "The steps in order.", required: true),
     ]
 
-    static let wallet: [Field] = [
-        Field("language", .name("language", Wording.Language.allCases.map(\.rawValue)), "Language of the texts."),
-        Field("product", .text("a name"), "Name of the app in its texts."),
-        Field("link_base", .text("an address"), "Links below this address belong to the wallet."),
-        Field("lock_after_background", .duration, "Time in the background after which the wallet locks."),
-        Field("lock_after_inactivity", .duration, "Time without input after which the wallet locks."),
-        Field("lock_warning_after", .duration, "Time without input after which the wallet warns."),
-        Field(
-            "pin_after_enrollment",
-            .truth,
-            "Fallback mode: the PIN is required once after a biometric was enrolled."
-        ),
-    ]
+    /// The keys of `wallet.yaml` that configure the app.
+    static let wallet = Shape.fields(AppSettings.fields, rule: AppSettings.rule)
 
     /// The keys of a device profile.
     ///
@@ -54,22 +48,35 @@ enum ScenarioTable {
 
 /// The server settings that a scenario can change: those in docs/settings.md that affect a wallet.
 ///
-/// The names are the same as the server's, which a test verifies. The server also checks the values.
+/// Names, values and rules are the same as the server's, which a test verifies, so that a scenario that is well formed
+/// also starts its server.
 enum ServerTable {
     static let settings: [Field] = [
-        Field("pin.rounds", .number(1...16), "Number of rounds of attempts."),
-        Field("pin.attempts-per-round", .number(1...16), "Number of wrong PINs in one round."),
-        Field("pin.blocks", .list(.duration), "Waiting time after each round except the last."),
+        Field("pin.rounds", .number(AttemptPolicy.allowedRounds), "Number of rounds of attempts."),
+        Field("pin.attempts-per-round", .number(AttemptPolicy.allowedAttempts), "Number of wrong PINs in one round."),
+        Field(
+            "pin.blocks",
+            .list(.duration(.zero...AttemptPolicy.longestBlock)),
+            "Waiting time after each round except the last."
+        ),
         Field("features.deletion-code", .truth, "Gives each new wallet a deletion code."),
-        Field("session.lifetime", .duration, "Longest duration of a session."),
-        Field("enrollment.token-lifetime", .duration, "Time to finish an enrollment."),
+        Field("session.lifetime", Self.upToADay, "Longest duration of a session."),
+        Field("enrollment.token-lifetime", .duration(.seconds(1) ... .seconds(3600)), "Time to finish an enrollment."),
         Field(
             "enrollment.unopened-lifetime",
-            .duration,
+            .duration(.seconds(60) ... .seconds(30 * 86_400)),
             "Time after which a registration without a session is removed."
         ),
-        Field("limits.idle-without-session", .duration, "Timeout of an idle connection without a session."),
-        Field("limits.idle-with-session", .duration, "Timeout of an idle connection with a session."),
+        Field(
+            "limits.idle-without-session",
+            Self.upToADay,
+            "Timeout of an idle connection without a session, in real time."
+        ),
+        Field(
+            "limits.idle-with-session",
+            Self.upToADay,
+            "Timeout of an idle connection with a session, in real time."
+        ),
         Field("update.android-minimum", Self.version, "Android apps below this version are blocked."),
         Field("update.android-notify", Self.version, "Android apps below this version are notified of an update."),
         Field("update.ios-minimum", Self.version, "iOS apps below this version are blocked."),
@@ -83,18 +90,37 @@ enum ServerTable {
         ),
     ]
 
+    private static let upToADay = Shape.duration(.seconds(1) ... .seconds(86_400))
+
+    /// The rules for combinations, with the server's defaults for settings that are missing.
+    static let rule: FieldRule = { value in
+        let rounds = value["pin.rounds"]?.number ?? AttemptPolicy.standard.rounds
+        let blocks = value["pin.blocks"]?.list?.count ?? AttemptPolicy.standard.blocks.count
+        if blocks > rounds - 1 {
+            let key = value["pin.blocks"] == nil ? "pin.rounds" : "pin.blocks"
+            return (key, "leaves \(rounds - 1) blocks between the rounds, and `pin.blocks` has \(blocks)")
+        }
+        if value["ios.environments"]?.list?.isEmpty == true { return ("ios.environments", "must not be empty") }
+        let token = value["enrollment.token-lifetime"]?.duration ?? .seconds(300)
+        let unopened = value["enrollment.unopened-lifetime"]?.duration ?? .seconds(86_400)
+        guard unopened < token else { return nil }
+        let key = value["enrollment.unopened-lifetime"] == nil ? "token-lifetime" : "unopened-lifetime"
+        return ("enrollment.\(key)", "must not let a registration end before its token (`enrollment.token-lifetime`)")
+    }
+
     static let patchLevel = Shape.matching(
         "YYYY-MM, YYYY-MM-DD or none",
         "^([0-9]{4}-[0-9]{2}(-[0-9]{2})?|none)$"
     ) { text in text == "none" || PatchLevel(text) != nil }
 
-    static let version = Shape.matching("a version, such as 1.4.0", #"^[0-9]+(\.[0-9]+){0,3}$"#) { text in
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        return parts.count <= 4 && parts.allSatisfy { !$0.isEmpty && $0.allSatisfy(\.isNumber) }
+    static let version = Shape.matching("a version, such as 1.4.0", #"^[0-9]{1,6}(\.[0-9]{1,6}){0,3}$"#) { text in
+        AppVersion(text) != nil
     }
 }
 
 extension Shape {
+    static func duration(_ range: ClosedRange<Duration>) -> Shape { Kind<Duration>.duration(range).shape }
+
     /// Returns a shape for text that is checked by `accepts`.
     ///
     /// If the text contains `${NAME}`, it is checked after the name has been replaced.

@@ -1,5 +1,6 @@
 internal import ConfigText
 internal import DeviceInterface
+internal import Vocabulary
 internal import WalletFlows
 
 /// The steps of a scenario: expectations, and actions by the user, the phone, the operator and the network.
@@ -73,7 +74,7 @@ enum StepTable {
         Field("device", ScenarioTable.device, "Changes the phone."),
         Field(
             "wallet",
-            .fields(ScenarioTable.wallet),
+            ScenarioTable.wallet,
             "Changes the configuration of the app, from its next process on."
         ),
         Field(
@@ -147,7 +148,7 @@ enum StepTable {
         ),
         Field(
             "keep",
-            .map(keys: "names", .text("a value of the screen")),
+            .map(keys: "names", .name("value of a screen", ScreenValues.all)),
             "Gives a value of the screen a name, for `${NAME}` in later steps."
         ),
     ]
@@ -178,7 +179,7 @@ enum StepTable {
         ),
         Field(
             "update policy",
-            .either([.name("word", ["cleared"]), .list(.fields(Self.updateRule))]),
+            .either([.name("word", ["cleared"]), .list(.fields(Self.updateRule, rule: Self.versionRange))]),
             "An operator sets the rules of the update policy, for both platforms."
         ),
         Field(
@@ -189,10 +190,14 @@ enum StepTable {
     ]
 
     private static let expectations: [Field] = [
-        Field("expect", .fields(ExpectationTable.screen), "Compares the current screen."),
+        Field(
+            "expect",
+            .fields(ExpectationTable.screen, rule: ExpectationTable.valueNames),
+            "Compares the current screen."
+        ),
         Field(
             "expect one of",
-            .list(.fields(ExpectationTable.screen)),
+            .list(.fields(ExpectationTable.screen, rule: ExpectationTable.valueNames)),
             "Compares the current screen with several expectations; one of them must be met."
         ),
         Field(
@@ -273,6 +278,13 @@ enum StepTable {
         if $0 == "on" || $0 == "off" { return true }
         guard $0.hasSuffix("%"), let number = Int($0.dropLast()) else { return false }
         return (0...100).contains(number)
+    }
+
+    private static let versionRange: FieldRule = { value in
+        let (from, below) = (
+            value["from"]?.text.flatMap(AppVersion.init), value["below"]?.text.flatMap(AppVersion.init)
+        )
+        return UpdateRule(from: from, below: below, .ok) == nil ? ("below", "leaves no version in the range") : nil
     }
 
     private static let updateRule: [Field] = [

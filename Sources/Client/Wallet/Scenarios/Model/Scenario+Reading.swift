@@ -33,7 +33,7 @@ extension Scenario {
         }
         self.path = path
         self.caseID = value["case"]?.text ?? ""
-        self.title = value["title"]?.text ?? ""
+        self.title = TextLayout.harmless(value["title"]?.text ?? "")
         self.tags = value["tags"]?.texts ?? []
         self.server = (value["server"]?.fields ?? [:]).mapValues(\.flowText)
         self.device = DeviceChange(value["device"])
@@ -45,14 +45,33 @@ extension Scenario {
         }
         self.steps = folder.setUp.map { $0.included(at: line ?? 0) } + steps
         self.tearDown = folder.tearDown.map { $0.included(at: line ?? 0) }
+        let problems = Self.undefinedNames(in: self.steps + self.tearDown, of: path)
+        guard problems.isEmpty else { throw ConfigError(problems: problems) }
+    }
+
+    /// Returns a problem for each `${NAME}` whose value no earlier step keeps.
+    private static func undefinedNames(in steps: [Step], of path: String) -> [ConfigProblem] {
+        var known: Set<String> = []
+        var problems: [ConfigProblem] = []
+        for step in steps {
+            for match in step.text.matches(of: /\$\{([^}]*)\}?/) where !known.contains(String(match.1)) {
+                let hint = NearestName.hint(for: String(match.1), among: known.sorted())
+                let message = "has no value for `${\(match.1)}`\(hint)"
+                let problem = ConfigProblem(source: path, line: step.line, key: "steps", message: message)
+                if !problems.contains(problem) { problems.append(problem) }
+            }
+            known.formUnion(step.action.keptNames)
+        }
+        return problems
     }
 }
 
 extension AppConfiguration {
     init(_ value: ConfigValue?) {
-        self.language = value?["language"]?.text
-        self.product = value?["product"]?.text
-        self.linkBase = value?["link_base"]?.text
+        func text(_ name: String) -> String? { value?[name]?.text.flatMap { $0 == "none" ? nil : $0 } }
+        self.language = text("language")
+        self.product = text("product")
+        self.linkBase = text("link_base")
         self.lockAfterBackground = value?["lock_after_background"]?.duration
         self.lockAfterInactivity = value?["lock_after_inactivity"]?.duration
         self.lockWarningAfter = value?["lock_warning_after"]?.duration
@@ -93,7 +112,7 @@ extension Step {
         guard let (name, value) = step.fields?.first, let action = Action(name, value) else { return nil }
         self.line = step.line ?? 0
         let summary = value.summary
-        self.text = summary.isEmpty ? name : "\(name) \(summary)"
+        self.text = summary.isEmpty ? name : TextLayout.harmless("\(name) \(summary)")
         self.action = action
     }
 }

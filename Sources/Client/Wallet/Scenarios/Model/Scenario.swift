@@ -94,6 +94,15 @@ struct Step: Sendable {
         case expectServer(ServerExpectation)
         case expectEvent(EventExpectation)
 
+        /// The names that the step gives to values, for `${NAME}` in later steps.
+        var keptNames: [String] {
+            switch self {
+            case .keep(let names): Array(names.keys)
+            case .setUp(let setUp): setUp.codeName.map { [$0] } ?? []
+            default: []
+            }
+        }
+
         /// Whether the step runs the app, which means that a planned crash can happen during it.
         var usesApp: Bool {
             switch self {

@@ -1,3 +1,5 @@
+internal import ConfigText
+
 /// The result of a scenario.
 package struct ScenarioResult: Hashable, Sendable {
     package var path: String
@@ -93,6 +95,24 @@ package struct ScenarioResult: Hashable, Sendable {
 
     /// The test case and title, with the repetition number if the scenario was repeated.
     var name: String { "\(self.caseID)\(self.repetition.map { " (\($0))" } ?? "") \(self.title)" }
+}
+
+extension ScenarioResult.Failure {
+    /// The same failure without control characters, which could come from the scenario, the server or a page.
+    var harmless: Self {
+        var failure = self
+        failure.message = TextLayout.harmless(self.message)
+        failure.differences = self.differences.map { difference in
+            ScenarioResult.Difference(
+                what: TextLayout.harmless(difference.what),
+                expected: TextLayout.harmless(difference.expected),
+                seen: TextLayout.harmless(difference.seen)
+            )
+        }
+        failure.screen = self.screen.map(TextLayout.harmless)
+        failure.log = self.log.map(TextLayout.harmless)
+        return failure
+    }
 }
 
 extension ScenarioResult {

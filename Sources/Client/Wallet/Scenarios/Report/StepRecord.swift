@@ -1,3 +1,4 @@
+internal import ConfigText
 package import TerminalApp
 
 /// A record of one executed step, for reports that show individual steps.
@@ -38,7 +39,7 @@ extension [StepRecord] {
         var index: Int?
         for line in log.split(separator: "\n").map(String.init) {
             if let time = LogTime.milliseconds(of: line) { index = self.lastIndex { $0.startMilliseconds <= time } }
-            if let index { self[index].log.append(line) }
+            if let index { self[index].log.append(TextLayout.harmless(line)) }
         }
     }
 }

@@ -62,12 +62,15 @@ enum ValuePattern {
         }
     }
 
-    /// Whether the regular expression can be compiled.
+    /// Whether the regular expression can be compiled, and the range is not empty.
     ///
     /// True for all other patterns.
     var isValid: Bool {
-        guard case .pattern(let pattern) = self else { return true }
-        return (try? Regex(pattern)) != nil
+        switch self {
+        case .exactly(let text): text.wholeMatch(of: /-?[0-9]+\.\.-?[0-9]+/) == nil
+        case .range: true
+        case .pattern(let pattern): (try? Regex(pattern)) != nil
+        }
     }
 
     func matches(_ text: String) -> Bool {

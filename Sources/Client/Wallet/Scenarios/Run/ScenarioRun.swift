@@ -206,7 +206,7 @@ final class ScenarioRun {
             screen: await self.current.phone.screen.lines,
             trace: self.current.recorder.trace,
             log: self.logLines()
-        )
+        ).harmless
     }
 
     /// Returns the last server log lines that are about the current wallet, or are warnings or errors.

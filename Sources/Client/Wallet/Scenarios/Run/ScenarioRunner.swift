@@ -163,8 +163,8 @@ package struct ScenarioRunner: Sendable {
                     step: "before the first step",
                     message: message,
                     differences: differences
-                )
-                result.outcome = Task.isCancelled ? .skipped("the run was interrupted") : .failed(failure)
+                ).harmless
+                result.outcome = Task.isCancelled ? .skipped(Self.interrupted) : .failed(failure)
             case .unsupported(let reason), .unobservable(let reason):
                 result.outcome = .skipped(reason)
             }

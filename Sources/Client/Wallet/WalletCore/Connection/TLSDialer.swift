@@ -73,7 +73,14 @@ public final class TLSDialer: ServerDialer {
         do throws(TLSContextError) {
             self.tls = try TLSClientContext(trust: trust, serverName: server.name)
         } catch {
-            throw NotUsable(description: "the server's name or trust cannot be used: \(error)")
+            let reason =
+                switch error {
+                case .serverName(let name):
+                    "`\(name)` is neither an ASCII name nor an address; write an international name as xn--…"
+                case .trust: "the trusted authority is not a PEM file with a certificate"
+                case .certificate, .key, .keyOfAnotherCertificate, .faults: "\(error)"
+                }
+            throw NotUsable(description: "the server's name or trust cannot be used: \(reason)")
         }
     }
 
