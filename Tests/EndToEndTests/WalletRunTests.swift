@@ -125,6 +125,60 @@ struct WalletRunTests {
         #expect(process.terminationStatus == 130)
     }
 
+    @Test("in a folder, YAML files of other kinds are named in one line, and pipes and links in a loop are left out")
+    func folders() async throws {
+        let good = try self.scenario("good", "[launch]")
+        let lab = self.folder.file("lab")
+        try DurableFile.makeFolder(lab + "/device")
+        for name in ["lab.yaml", "server.yaml", "device/profile.yaml", "wallet.yml"] {
+            try DurableFile.write(Array("platform: ios\nname: \(name)\n".utf8), to: "\(lab)/\(name)")
+        }
+        try #require(unsafe mkfifo("\(lab)/pipe.yaml", 0o600) == 0)
+        try FileManager.default.createSymbolicLink(atPath: "\(lab)/loop", withDestinationPath: "..")
+        let list = try await self.run(self.folder.path, "--list")
+        let lines = list.output.split(separator: "\n")
+        #expect(list.exitCode == 0 && lines.count == 2, "\(list.output)")
+        #expect(lines.contains { $0.contains("good") && $0.hasSuffix(good) })
+        let names = ["lab.yaml", "server.yaml", "wallet.yml"].map { "\(lab)/\($0)" }.joined(separator: ", ")
+        #expect(lines.contains("wallet: no scenario, passed over: \(names) and 1 more"), "\(list.output)")
+        #expect(try await self.run(self.folder.path).exitCode == 0)
+        #expect(try await self.run("\(lab)/lab.yaml", "--check").exitCode == 64, "a named file must be a scenario")
+        #expect(try await self.run("\(lab)/device", "--check").exitCode == 64, "a folder without a scenario")
+        // A file with either key is a scenario, and one that is not YAML may be one.
+        for text in ["case: X\n", "steps: [launch]\n", "title: [\n"] {
+            try DurableFile.write(Array(text.utf8), to: "\(lab)/wrong.yaml")
+            #expect(try await self.run(self.folder.path, "--check").exitCode == 64, "\(text)")
+        }
+        try FileManager.default.removeItem(atPath: "\(lab)/wrong.yaml")
+        try #require(unsafe mkfifo("\(self.folder.path)/folder.yaml", 0o600) == 0)
+        let pipe = try await self.run(good, "--check")
+        #expect(pipe.exitCode == 64 && pipe.output.contains("a named pipe"), "\(pipe.output)")
+    }
+
+    @Test("no output of a run has control characters of a title, a step or an expectation")
+    func controls() async throws {
+        let path = self.folder.file("red.yaml")
+        let title = "title: \"Red \\e[31mtitle\\e[0m \\0 ]]> & <b> \\u2028 \\u202E # SKIP\""
+        let step = "expect: {screen: UC1.1/1.1, title: \"no \\e[1m::error::%0A\\x07 such title ]]>\"}"
+        let text = "case: red\n\(title)\nsteps: [launch, {\(step)}]\n"
+        try DurableFile.write(Array(text.utf8), to: path)
+        var outputs = [try await self.run(path, "--list").output]
+        for format in ["text", "junit", "github", "json"] {
+            let run = try await self.run(path, "--format", format)
+            #expect(run.exitCode == 1 && run.output.contains("title"), "\(run.output)")
+            outputs.append(run.output)
+        }
+        let pages = self.folder.file("pages")
+        #expect(try await self.run(path, "--report", "html", pages).exitCode == 1)
+        outputs += try DurableFile.names(in: pages).map { try DurableFile.readText("\(pages)/\($0)", atMost: 1 << 20) }
+        for output in outputs {
+            let odd = output.unicodeScalars.first { scalar in
+                scalar.value < 0x20 && scalar != "\n" && scalar != "\t" || ["\u{202E}", "\u{2028}"].contains(scalar)
+            }
+            #expect(odd == nil, "\(output.debugDescription)")
+        }
+    }
+
     @Test("exit code 64 for an invalid file or option, before any scenario runs")
     func usage() async throws {
         let wrong = try self.scenario("wrong", "[lauch]")

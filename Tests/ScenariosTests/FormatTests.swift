@@ -155,6 +155,61 @@ struct FormatTests {
         #expect(found.count == 1 && found.first?.contains("without a step") == true, "\(found)")
     }
 
+    @Test("the row of a table with another number of values than the table has names is named")
+    func tableRow() {
+        let found = self.problems(
+            self.steps("- for each:\n    name: [a, b]\n    in:\n    - [1, 2]\n    - [3]\n    do: [launch]")
+        )
+        #expect(found == ["8  `for each` has 2 names, and this row has 1 value"])
+    }
+
+    @Test(
+        "repetitions and placeholders that exceed any memory are rejected at once",
+        arguments: [8, 60]
+    )
+    func growth(depth: Int) {
+        let list = depth == 8 ? "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]" : "[0, 1]"
+        let nested = (0..<depth).reduce("launch") { step, level in
+            "{for each: {name: n\(level), in: \(list), do: [\(step)]}}"
+        }
+        let names = (0..<depth * 4).map { "n\($0)" }.joined(separator: ", ")
+        let values = (1...depth * 4).map { "'${n\($0)}${n\($0)}'" }.joined(separator: ", ")
+        let chain = "{for each: {name: [\(names)], in: [[\(values)]], do: [{link: '${n0}'}]}}"
+        for step in [nested, chain] {
+            let found = self.problems(self.steps("- \(step)"))
+            #expect(found.count == 1 && found.first?.contains("longer than") == true, "\(found)")
+        }
+    }
+
+    @Test("files that include others again and again are rejected at once")
+    func includes() throws {
+        let folder = TemporaryFolder()
+        for level in 0..<30 {
+            let next = "{include: \(level + 1).steps.yaml}"
+            _ = try folder.write("steps: [\(level == 29 ? "launch" : "\(next), \(next)")]\n", to: "\(level).steps.yaml")
+        }
+        let file = try folder.write(self.steps("- include: 0.steps.yaml"), to: "s.yaml")
+        let error = #expect(throws: ConfigError.self) { try Scenario(file: file) }
+        #expect(error?.description.contains("more than 10000 steps") == true, "\(error.debugDescription)")
+    }
+
+    @Test("a byte order mark is ignored, and lines keep their numbers")
+    func byteOrderMark() throws {
+        let text = self.steps("- launch\n")
+        #expect(try Scenario(yaml: "\u{FEFF}" + text, path: "s.yaml").caseID == "X1")
+        #expect(self.problems("\u{FEFF}" + self.steps("- lauch")).first?.hasPrefix("4 ") == true)
+    }
+
+    @Test("titles, steps and messages have no characters that a terminal interprets")
+    func harmless() throws {
+        let yaml = "case: X1\ntitle: \"Red \\e[31mtitle\\0\\u202E\\n\"\nsteps: [{expect: {title: \"a\\e[1m\"}}]"
+        let scenario = try Scenario(yaml: yaml, path: "s.yaml")
+        #expect(scenario.title == #"Red \u{1B}[31mtitle\u{0}\u{202E}"# + "\n")
+        #expect(scenario.steps.map(\.text) == [#"expect title: a\u{1B}[1m"#])
+        let found = self.problems(self.steps("- \"la\\euch\"\n- tap: \"s\\ekip\""))
+        #expect(found.count == 2 && !found.joined().contains("\u{1B}") && found.joined().contains(#"la\u{1B}uch"#))
+    }
+
     @Test("a PIN keeps its leading zero with and without quotes")
     func zero() throws {
         for text in ["024791", "\"024791\"", "'024791'"] {

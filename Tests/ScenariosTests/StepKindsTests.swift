@@ -123,7 +123,7 @@ struct StepKindsTests {
             ("steps: [lauch]", "a.steps.yaml:1: `steps.lauch` is not a known step; did you mean `launch`?"),
             ("steps: []", "is without a step"), ("step: [launch]", "is not a known key"),
             ("steps: [include: a.steps.yaml]", "includes itself"),
-            ("steps: [include: b.steps.yaml]", "b.steps.yaml cannot be read"),
+            ("steps: [include: b.steps.yaml]", "b.steps.yaml: no such file"),
             ("steps: [tap: '${action}']", "must be a known action, not `${action}`"),
         ]
     )

@@ -16,19 +16,19 @@ package struct Checker {
     ///
     /// Text without a value is treated as having no keys.
     ///
-    /// - Parameter expand: Modifies the tree before it is checked.
+    /// - Parameter expand: Modifies the tree before it is checked, or throws the only problem of the file.
     /// - Returns: The value, or nil if the text is not a YAML mapping, which is then the only problem.
     package mutating func read(
         _ text: String,
         as shape: Shape,
-        expand: (Node) -> Node = { $0 }
+        expand: (Node) throws(YAMLFault) -> Node = { $0 }
     ) -> ConfigValue? {
         do throws(YAMLFault) {
             let node = try YAMLText.compose(text)
             guard let node, NodeForm(node) != .empty else {
                 return self.read(Node([] as [(Node, Node)]), as: shape, key: "", line: nil)
             }
-            return self.read(expand(node), as: shape, key: "", line: 1)
+            return self.read(try expand(node), as: shape, key: "", line: 1)
         } catch {
             self.report(error.message, key: "", line: error.line)
             return nil

@@ -4,6 +4,8 @@ package import Yams
 package enum YAMLText {
     /// Parses the text to a tree whose nodes have line numbers, or returns nil if the text does not contain a value.
     package static func compose(_ text: String) throws(YAMLFault) -> Node? {
+        // A byte order mark is allowed (YAML 1.2.2 §5.2), but libyaml expects `---` after it if the text is a String.
+        let text = text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
         if let alias = YAMLAliases.first(in: text) {
             throw YAMLFault(
                 line: alias.line,
@@ -24,7 +26,8 @@ package struct YAMLFault: Error, Hashable, Sendable {
     package let line: Int?
     package let message: String
 
-    init(line: Int?, message: String) {
+    /// Creates an error for a part of the text that is YAML but cannot be used.
+    package init(line: Int?, message: String) {
         self.line = line
         self.message = message
     }

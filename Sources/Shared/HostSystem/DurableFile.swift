@@ -158,6 +158,12 @@ package enum DurableFile {
         return status.st_mode & S_IFMT == S_IFDIR
     }
 
+    /// Returns whether the path is a regular file, following symbolic links.
+    package static func isRegular(_ path: String) -> Bool {
+        guard let status = try? self.status(of: path) else { return false }
+        return status.st_mode & S_IFMT == S_IFREG
+    }
+
     /// Returns the time when a file was last modified, in nanoseconds since 1970.
     ///
     /// This is a cheap way to find out whether the contents might have changed.

@@ -34,7 +34,10 @@ enum IncludedSteps {
         }
         guard !files.contains(file) else { throw fail("\(file) includes itself") }
         let values = (value["with"]?.fields ?? [:]).compactMapValues(\.text).map { ($0.key, $0.value) }
-        guard let text = try? DurableFile.read(file, atMost: 1 << 20) else { throw fail("\(file) cannot be read") }
+        let text = try mapError(DurableFile.readRegular(file, atMost: 1 << 20, followingLinks: true)) {
+            (error: FileError) in
+            fail("\(error)")
+        }
         let read = try Self.read(text, of: file, as: Self.root, with: values)
         guard let steps = try Step.all(read["steps"]?.list ?? [], of: file, in: files) else {
             throw fail("\(file) is without a step, or one of its steps is without a value")
@@ -51,7 +54,10 @@ enum IncludedSteps {
     ) throws(ConfigError) -> ConfigValue {
         var checker = Checker(source: file)
         let text = String(decoding: bytes, as: UTF8.self)
-        let value = checker.read(text, as: .fields(fields)) { ForEach.expanded($0.filled(with: values)) }
+        let value = checker.read(text, as: .fields(fields)) { (root) throws(YAMLFault) in
+            var room = ForEach.limit
+            return try ForEach.expanded(try root.filled(with: values, &room))
+        }
         guard checker.problems.isEmpty, let value else { throw ConfigError(problems: checker.problems) }
         return value
     }
@@ -89,7 +95,7 @@ struct FolderSteps {
         let file = "\(folder)/\(Self.fileName)"
         let bytes: [UInt8]
         do throws(FileError) {
-            bytes = try DurableFile.read(file, atMost: 1 << 20)
+            bytes = try DurableFile.readRegular(file, atMost: 1 << 20, followingLinks: true)
         } catch .notFound {
             return
         } catch {

@@ -1,11 +1,22 @@
 package import ConfigText
 internal import HostSystem
+internal import Yams
 
 extension Scenario {
     /// Returns false for files in a folder that are not YAML, or that only contain steps for the folder's scenarios.
     package static func isScenario(file: String) -> Bool {
         (file.hasSuffix(".yaml") || file.hasSuffix(".yml")) && !file.hasSuffix(IncludedSteps.suffix)
             && !file.hasSuffix("/\(FolderSteps.fileName)")
+    }
+
+    /// Returns false for a YAML file without any of the keys that only scenarios have.
+    ///
+    /// A file that cannot be read or parsed may be a scenario, and the reason why it cannot be played is reported.
+    package static func isScenario(contentsOf path: String) -> Bool {
+        guard let text = try? DurableFile.readText(path, atMost: 1 << 20),
+            let node = try? YAMLText.compose(text), let keys = node.mapping?.keys.map(\.scalar?.string)
+        else { return true }
+        return keys.contains("case") || keys.contains("steps")
     }
 
     /// Reads a scenario file.
@@ -27,7 +38,9 @@ extension Scenario {
 
     private init(yaml: String, path: String, in folder: FolderSteps) throws(ConfigError) {
         var checker = Checker(source: path)
-        let value = checker.read(yaml, as: .fields(ScenarioTable.root), expand: ForEach.expanded(_:))
+        let value = checker.read(yaml, as: .fields(ScenarioTable.root)) { (root) throws(YAMLFault) in
+            try ForEach.expanded(root)
+        }
         guard checker.problems.isEmpty, let value else {
             throw ConfigError(problems: checker.problems.sorted { $0.line ?? 0 < $1.line ?? 0 })
         }
@@ -96,9 +109,17 @@ extension Step {
                 guard let step = Step(value) else { return nil }
                 steps.append(step)
             }
+            // An included file may include others, each of them more than once.
+            guard steps.count <= Self.limit else {
+                let message = "more than \(Self.limit) steps with those of the included files"
+                throw ConfigError(problems: [ConfigProblem(source: path, line: value.line, message: message)])
+            }
         }
         return steps.isEmpty ? nil : steps
     }
+
+    /// The largest number of steps in a scenario.
+    private static let limit = 10_000
 
     /// Returns the step with the line number of the `include` that pulled it in.
     func included(at line: Int) -> Step {

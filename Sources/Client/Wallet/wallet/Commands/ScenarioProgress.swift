@@ -62,24 +62,38 @@ enum ScenarioFiles {
     /// Returns the given files, and the scenarios in the given folders and their subfolders, sorted by name.
     ///
     /// In folders, `folder.yaml` and `*.steps.yaml` are skipped, because they only contain steps for other scenarios.
+    /// Other YAML files that are no scenarios, such as those of a lab or a phone, are named in one line.
     static func files(_ paths: [String]) throws -> [String] {
-        var files: [String] = []
+        var (files, others): ([String], [String]) = ([], [])
         for path in paths {
             guard DurableFile.isFolder(path) else {
                 files.append(path)
                 continue
             }
-            let found = Self.files(in: path)
-            guard !found.isEmpty else { throw RunFailure.usage("\(path) contains no scenario files") }
-            files += found
+            let found = Self.candidates(in: path)
+            let scenarios = found.filter(Scenario.isScenario(contentsOf:))
+            others += found.filter { !scenarios.contains($0) }
+            guard !scenarios.isEmpty else { throw RunFailure.usage("\(path) contains no scenario files") }
+            files += scenarios
+        }
+        if !others.isEmpty {
+            let more = others.count > 3 ? " and \(others.count - 3) more" : ""
+            let names = others.prefix(3).joined(separator: ", ")
+            StandardStreams.writeError("wallet: no scenario, passed over: \(names)\(more)\n")
         }
         return files
     }
 
-    private static func files(in folder: String) -> [String] {
+    /// Returns the files in a folder and its subfolders that have the name of a scenario.
+    ///
+    /// Pipes are left out, because reading one may never return, and so are links to a folder above them.
+    ///
+    /// - Parameter folders: The folders above this one.
+    static func candidates(in folder: String, below folders: [String] = []) -> [String] {
+        guard !folders.contains(where: { DurableFile.isSame($0, as: folder) }) else { return [] }
         let names = ((try? DurableFile.names(in: folder)) ?? []).sorted().filter { !$0.hasPrefix(".") }
         let paths = names.map { folder.hasSuffix("/") ? "\(folder)\($0)" : "\(folder)/\($0)" }
-        return paths.filter(Scenario.isScenario(file:))
-            + paths.filter { DurableFile.isFolder($0) }.flatMap(Self.files(in:))
+        return paths.filter { Scenario.isScenario(file: $0) && DurableFile.isRegular($0) }
+            + paths.filter { DurableFile.isFolder($0) }.flatMap { Self.candidates(in: $0, below: folders + [folder]) }
     }
 }

@@ -1,4 +1,5 @@
 internal import HostSystem
+internal import Scenarios
 
 /// Waits until scenario files are saved.
 ///
@@ -21,6 +22,7 @@ struct ScenarioWatch {
         while !Task.isCancelled {
             let stamps = self.current
             let changed = stamps.filter { self.stamps[$0.key] != $0.value }.keys.sorted()
+                .filter { self.paths.contains($0) || Scenario.isScenario(contentsOf: $0) }
             self.stamps = stamps
             if !changed.isEmpty { return changed }
             try? await Task.sleep(for: .milliseconds(250))
@@ -30,7 +32,7 @@ struct ScenarioWatch {
 
     /// The modification times of the files.
     private var current: [String: Int64] {
-        let files = self.paths.flatMap { (try? ScenarioFiles.files([$0])) ?? [] }
+        let files = self.paths.flatMap { DurableFile.isFolder($0) ? ScenarioFiles.candidates(in: $0) : [$0] }
         return files.reduce(into: [:]) { stamps, file in stamps[file] = try? DurableFile.changeTime(of: file) }
     }
 }
