@@ -100,6 +100,32 @@ struct WalletRunTests {
         #expect(process.terminationStatus == 130)
     }
 
+    @Test("shards, skipped tags and the failures of an earlier report select scenarios")
+    func parts() async throws {
+        let good = try self.scenario("good", "[launch]\ntags: smoke")
+        let bad = try self.scenario("bad", "[launch, {expect: {screen: UC1.1/1.2}}]\ntags: slow")
+        for (shard, file) in [("1/2", good), ("2/2", bad)] {
+            let list = try await self.run(good, bad, "--shard", shard, "--list")
+            #expect(list.output.contains(file) && list.output.split(separator: "\n").count == 1, "\(list.output)")
+        }
+        for wrong in ["0/2", "3/2", "2", "1/0", "a/b", "1/2/3", "3/3"] {
+            #expect(try await self.run(good, bad, "--shard", wrong, "--list").exitCode == 64, "\(wrong)")
+        }
+        #expect(try await self.run(good, bad, "--skip-tag", "slow").exitCode == 0)
+        let unknown = try await self.run(good, bad, "--skip-tag", "slwo")
+        #expect(unknown.exitCode == 64 && unknown.output.contains("did you mean `slow`?"), "\(unknown.output)")
+        let report = "\(self.folder.path)/report.json"
+        #expect(try await self.run(good, bad, "--json", "--output", report).exitCode == 1)
+        let again = try await self.run(good, bad, "--last-failed", report)
+        #expect(again.exitCode == 1 && again.output.contains("0 passed, 1 failed, 0 skipped"), "\(again.output)")
+        let other = try await self.run(good, "--last-failed", report)
+        #expect(other.exitCode == 64 && other.output.contains(bad), "\(other.output)")
+        #expect(try await self.run(good, "--json", "--output", report).exitCode == 0)
+        let none = try await self.run(good, bad, "--last-failed", report)
+        #expect(none.exitCode == 64 && none.output.contains("no scenario failed"), "\(none.output)")
+        #expect(try await self.run(good, "--last-failed", good).exitCode == 64)
+    }
+
     @Test("a watched file is played again after each save, and an invalid one is reported")
     func watch() async throws {
         let good = try self.scenario("good", "[launch]")

@@ -91,6 +91,7 @@ struct FormatTests {
             "- device: {os_patch_level: 202699}", "- device: {vendor_patch_level: 20269999}",
             "- device: {app_version: 1.4.0-rc1}", "- start server: {session.lifetime: 2d}",
             "- for each: {name: [a, b], in: [[1, 2], [3]], do: [launch]}",
+            "- expect all: [launch]", "- expect all: [expect: {screen: x}]",
         ]
     )
     func wrongForm(step: String) {
@@ -112,6 +113,18 @@ struct FormatTests {
             """
         let lines = self.problems(yaml).map { $0.prefix { $0 != " " } }
         #expect(lines == ["1", "1", "2", "3", "3", "4", "6", "9"])
+    }
+
+    @Test("a known failure has a reason, and a time limit is at least a second")
+    func marks() throws {
+        for mark in ["known failure:", "known failure: [a, b]", "time limit: 0s", "time limit: 999ms", "time limit: 2"]
+        {
+            #expect(self.problems("case: X\ntitle: t\n\(mark)\nsteps: [launch]").count == 1, "\(mark)")
+        }
+        let yaml = "case: X\ntitle: t\nknown failure: '#1'\ntime limit: 90s\nsteps: [launch]"
+        let scenario = try Scenario(yaml: yaml, path: "s.yaml")
+        #expect(scenario.knownFailure == KnownFailure(reason: "#1", line: 3) && scenario.timeLimit == .seconds(90))
+        #expect(try Scenario(yaml: self.steps("- launch"), path: "s.yaml").timeLimit == ScenarioTable.timeLimit)
     }
 
     @Test("aliases are rejected before they are resolved", arguments: BillionLaughs.texts)
@@ -279,7 +292,9 @@ struct FormatTests {
         for name in names {
             let scenario = try Scenario(file: "\(folder)/\(name)")
             #expect("/\(name)".hasSuffix("/\(scenario.caseID).yaml"))
-            let actions = (scenario.steps + scenario.tearDown).map(\.action)
+            let actions = (scenario.steps + scenario.tearDown).map(\.action).flatMap { action in
+                if case .expectAll(let expectations) = action { expectations } else { [action] }
+            }
             #expect(actions.contains { if case .expectTrace = $0 { true } else { false } }, "\(name) asserts no trace")
             #expect(actions.contains { if case .expectServer = $0 { true } else { false } }, "\(name) asks no server")
             let hasText = actions.contains {

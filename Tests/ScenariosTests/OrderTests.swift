@@ -21,6 +21,15 @@ struct OrderTests {
         #expect(first.sorted() == self.scenarios.map(\.caseID))
     }
 
+    @Test("each scenario is in exactly one shard, in the order of the run", arguments: 1...10)
+    func shards(count: Int) {
+        let shards = (1...count).map { ScenarioOrder.shard($0, of: count, self.scenarios).map(\.caseID) }
+        #expect(shards.joined().sorted() == self.scenarios.map(\.caseID))
+        #expect(shards.allSatisfy { $0 == $0.sorted() })
+        let sizes = shards.map(\.count)
+        #expect((sizes.max() ?? 0) - (sizes.min() ?? 0) <= 1, "the shards have the same size")
+    }
+
     @Test("a repeated scenario is played as often as requested, and its repetitions are numbered")
     func repeated() {
         let repeated = ScenarioOrder.repeated(self.scenarios, 3)

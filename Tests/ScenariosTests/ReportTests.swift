@@ -193,6 +193,35 @@ struct ReportTests {
         #expect(report.text(as: .junit).contains("<flakyFailure message=\"the screen is not as &lt;expected&gt;"))
     }
 
+    @Test("a known failure makes no run fail, and every format states its reason and what failed")
+    func knownFailure() throws {
+        let report = Report(results: [Self.result("A", .knownFailure("#1 & more", Self.failure))], duration: .zero)
+        #expect(report.isSuccess)
+        let text = report.text(as: .text)
+        #expect(text.contains("0 passed, 0 failed, 0 skipped, 1 known to fail"))
+        #expect(text.contains("      #1 & more\n      line 12, expect screen: UC2.3/1.3: the screen is not"))
+        let reader = try JUnitReader(report.text(as: .junit))
+        #expect(reader.suites.map { $0["skipped"] } == ["1", "1"] && reader.failures.isEmpty)
+        #expect(reader.skips.first?.hasPrefix("known failure: #1 & more (line 12, expect screen") == true)
+        #expect(report.text(as: .github).hasPrefix("::notice file=Tests/A.yaml,line=12,title=A Shows # this & that is"))
+        let object = try JSONSerialization.jsonObject(with: Data(report.text(as: .json).utf8))
+        let root = try #require(object as? [String: Any])
+        #expect(root["knownFailures"] as? Int == 1 && root["failed"] as? Int == 0)
+        let entry = try #require((root["scenarios"] as? [[String: Any]])?.first)
+        #expect(entry["outcome"] as? String == "known-failure" && entry["reason"] as? String == "#1 & more")
+        #expect((entry["failure"] as? [String: Any])?["line"] as? Int == 12)
+        let pages = HTMLReport(report).pages.map(\.html)
+        #expect(pages.allSatisfy { $0.contains("verdict known-failure") } && pages[1].contains("#1 &amp; more"))
+    }
+
+    @Test("only the failed scenarios of a JSON report are its failed files, and another text has none")
+    func failedFiles() {
+        let known = Self.result("K", .knownFailure("#1", Self.failure))
+        let report = Report(results: self.report.results + [known], duration: .zero)
+        #expect(JSONReport.failedFiles(in: report.text(as: .json)) == ["Tests/B.yaml"])
+        #expect(JSONReport.failedFiles(in: report.text(as: .junit)) == nil)
+    }
+
     @Test("repetitions with different outcomes are counted at the end")
     func repetitions() {
         let results = (1...4).map { number in

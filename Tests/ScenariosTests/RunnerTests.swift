@@ -271,6 +271,47 @@ struct RunnerTests {
         #expect(await runner.run([good, good]).map(\.verdict) == [.passed, .passed])
     }
 
+    @Test("a known failure stays green while a step fails, and fails once all steps pass; a lab's failure is not known")
+    func knownFailure() async throws {
+        func result(_ step: String, binary: String) async throws -> ScenarioResult {
+            let yaml = "case: X\ntitle: t\nknown failure: 'see #1'\nsteps:\n- launch\n- \(step)"
+            let runner = ScenarioRunner(.ownLabs(serverBinary: binary), jobs: 1, parentFolder: self.folder.path)
+            return try #require(await runner.run([try Scenario(yaml: yaml, path: "x.yaml")]).first)
+        }
+        let server = Programs.path("remote-pin-server")
+        let known = try await result("tap: log-out", binary: server)
+        #expect(known.verdict == .knownFailure && known.outcome.failure?.line == 6, "\(known.outcome)")
+        let passing = try self.failure(try await result("tap: next", binary: server))
+        #expect(passing.line == 3 && passing.message.contains("see #1"), "\(passing)")
+        #expect(try await result("tap: log-out", binary: self.unreliableServer(failures: 1)).verdict == .failed)
+    }
+
+    @Test("the step in progress at the end of the time limit fails")
+    func timeLimit() async throws {
+        let scenario = try Scenario(yaml: "case: X\ntitle: t\nsteps:\n- launch\n- tap: next", path: "x.yaml")
+        let folder = "\(self.folder.path)/1"
+        try DurableFile.makeFolder(folder)
+        let lab = LabServer(folder: folder, binary: Programs.path("remote-pin-server"), settings: [:])
+        let world = try await World.make(.ownLabs(serverBinary: ""), scenario, folder: folder, lab: lab)
+        let run = try ScenarioRun(scenario, in: world, folder: folder, until: .now)
+        let outcome = await run.run()
+        #expect(outcome.failure?.step == "launch" && outcome.failure?.line == 4)
+        #expect(outcome.failure?.message.contains("time limit of 5m") == true, "\(outcome)")
+        await run.end()
+        await lab.ended()
+    }
+
+    @Test("a lab that never becomes ready fails at the end of the time limit, and leaves no files")
+    func neverReady() async throws {
+        let binary = "\(self.folder.path)/server"
+        try DurableFile.write(Array("#!/bin/sh\nexec sleep 1000".utf8), to: binary, mode: 0o700)
+        let scenario = try Scenario(yaml: "case: X\ntitle: t\ntime limit: 1s\nsteps: [launch]", path: "x.yaml")
+        let runner = ScenarioRunner(.ownLabs(serverBinary: binary), jobs: 1, parentFolder: self.folder.path)
+        let failure = try self.failure(try #require(await runner.run([scenario]).first))
+        #expect(failure.line == 0 && failure.message.contains("time limit of 1s"), "\(failure)")
+        #expect(try DurableFile.names(in: self.folder.path) == ["server"])
+    }
+
     @Test("a cancelled run ends and leaves neither servers nor folders")
     func cancelled() async throws {
         let values = (1...200).map(String.init).joined(separator: ",")

@@ -88,6 +88,29 @@ struct StepKindsTests {
         #expect(try await self.play("- launch\n- expect one of: []").hasFailed)
     }
 
+    @Test("all expectations are compared, and the report has the differences from each of them")
+    func all() async throws {
+        let passed = try await self.play(
+            "- launch\n- expect all: [{expect: {screen: UC1.1/1.1}}, {trace: {contains: [UC1.1/1.1]}}, {event: none}]"
+        )
+        #expect(passed.outcome == .passed, "\(passed.outcome)")
+        let failed = try await self.play(
+            """
+            - set up: {pin: "024791"}
+            - expect all:
+                - expect: {screen: UC3.1/1.1, title: x}
+                - server: {state: blocked, round: 1, revoked: no}
+                - event: store-opened
+            """
+        )
+        guard case .failed(let failure) = failed.outcome else {
+            Issue.record("it passed")
+            return
+        }
+        #expect(failure.line == 5 && failure.differences.map(\.what) == ["title", "state", "event"], "\(failure)")
+        #expect(failure.message.contains("the screen is not") && failure.message.contains("did not receive"))
+    }
+
     @Test("a table has several columns, and a row without a value for each name is rejected")
     func table() throws {
         let rows = "[[111222, PF2.8/2.1], [024791, UC7.1/1.1]]"

@@ -35,7 +35,7 @@ package indirect enum Shape: Sendable {
         case .list(let shape, atMost: nil): "\(shape.allowed), or a list of these"
         case .fields(let fields, _): "a mapping with the keys \(fields.map(\.name).joined(separator: ", "))"
         case .map(let keys, let shape): "a mapping from \(keys) to \(shape.allowed)"
-        case .entry(let name, _): "a \(name)"
+        case .entry(let name, _): "\("aeiou".contains(name.prefix(1)) ? "an" : "a") \(name)"
         case .either(let shapes): shapes.map(\.allowed).joined(separator: "; or ")
         case .named(_, let allowed, let shape): allowed ?? shape().allowed
         }

@@ -7,7 +7,10 @@ package enum ScenarioSchema {
         SchemaWriter(
             title: "A scenario of the wallet",
             description: "Generated from the table of keys; `wallet run --check` checks the same rules and more.",
-            definitions: [StepTable.anyStep, ScenarioTable.device, StepTable.action, StepTable.step],
+            definitions: [
+                StepTable.anyStep, ScenarioTable.device, StepTable.action, StepTable.step, StepTable.screen,
+                StepTable.record,
+            ],
             // Any value can be a placeholder defined by `for each` or `keep`.
             placeholder: "[$][{]"
         ).text(ScenarioTable.root)

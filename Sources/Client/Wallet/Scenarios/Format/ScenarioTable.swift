@@ -11,6 +11,16 @@ enum ScenarioTable {
         Field("title", .text("a sentence"), "The rule or behavior that the scenario shows.", required: true),
         Field("tags", .list(Self.caseID), "Words by which `--tag` selects scenarios."),
         Field(
+            "known failure",
+            .text("a reason"),
+            "The scenario counts as a known failure while it fails, and fails once it passes."
+        ),
+        Field(
+            "time limit",
+            Kind<Duration>.duration(.seconds(1) ... .seconds(86_400)).shape,
+            "Real time, \(DurationText.write(Self.timeLimit)) by default, after which the scenario fails."
+        ),
+        Field(
             "server",
             .fields(ServerTable.settings, rule: ServerTable.rule),
             "Settings of its server, by the names of docs/settings.md."
@@ -19,6 +29,11 @@ enum ScenarioTable {
         Field("wallet", Self.wallet, "Configuration of the app."),
         Field("steps", .list(StepTable.anyStep), "The steps in order.", required: true),
     ]
+
+    /// The default time limit.
+    ///
+    /// The slowest scenario of this repository takes a tenth of it on a busy machine.
+    static let timeLimit: Duration = .seconds(300)
 
     /// The keys of `wallet.yaml` that configure the app.
     static let wallet = Shape.fields(AppSettings.fields, rule: AppSettings.rule)

@@ -13,6 +13,8 @@ enum StepTable {
     static let action = Shape.named("action") { .name("action", ActionID.allCases.map(\.rawValue).sorted()) }
     static let pin = Shape.text("a PIN in quotes")
     static let presentation = Shape.name("presentation", Presentation.allCases.map(\.rawValue))
+    static let screen = Shape.named("screen") { .fields(ExpectationTable.screen, rule: ExpectationTable.valueNames) }
+    static let record = Shape.named("record") { .fields(ExpectationTable.server) }
     static let step = Shape.named("flowStep") { .name("step", StepID.all.map(\.description)) }
 
     private static let app: [Field] = [
@@ -189,15 +191,20 @@ enum StepTable {
         ),
     ]
 
-    private static let expectations: [Field] = [
-        Field(
-            "expect",
-            .fields(ExpectationTable.screen, rule: ExpectationTable.valueNames),
-            "Compares the current screen."
-        ),
+    private static let expectations: [Field] =
+        Self.comparisons + [
+            Field(
+                "expect all",
+                .list(.entry(name: "expectation", Self.comparisons)),
+                "Compares all of these expectations, and reports every difference."
+            )
+        ]
+
+    private static let comparisons: [Field] = [
+        Field("expect", Self.screen, "Compares the current screen."),
         Field(
             "expect one of",
-            .list(.fields(ExpectationTable.screen, rule: ExpectationTable.valueNames)),
+            .list(Self.screen),
             "Compares the current screen with several expectations; one of them must be met."
         ),
         Field(
@@ -215,7 +222,7 @@ enum StepTable {
             ]),
             "Compares the steps of the flows since the previous `trace`."
         ),
-        Field("server", .fields(ExpectationTable.server), "Compares the server's record of this phone's wallet."),
+        Field("server", Self.record, "Compares the server's record of this phone's wallet."),
         Field(
             "event",
             .either([.name("event", ExpectationTable.events), .fields(ExpectationTable.event)]),

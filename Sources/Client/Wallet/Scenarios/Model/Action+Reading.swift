@@ -93,10 +93,15 @@ extension Step.Action {
         }
     }
 
+    private static func expectation(_ step: ConfigValue) -> Self? {
+        step.fields?.first.flatMap { name, value in Self.expectation(name, value) }
+    }
+
     private static func expectation(_ name: String, _ value: ConfigValue) -> Self? {
         switch name {
         case "expect": .expectScreen(ScreenExpectation(value))
         case "expect one of": .expectOneOf((value.list ?? []).map { ScreenExpectation($0) })
+        case "expect all": .expectAll((value.list ?? []).compactMap(Self.expectation))
         case "trace": .expectTrace(TraceExpectation(value))
         case "server": .expectServer(ServerExpectation(value))
         case "event": .expectEvent(EventExpectation(value))

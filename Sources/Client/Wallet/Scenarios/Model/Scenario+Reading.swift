@@ -48,6 +48,10 @@ extension Scenario {
         self.caseID = value["case"]?.text ?? ""
         self.title = TextLayout.harmless(value["title"]?.text ?? "")
         self.tags = value["tags"]?.texts ?? []
+        self.knownFailure = value["known failure"].flatMap { mark in
+            mark.text.map { KnownFailure(reason: $0, line: mark.line ?? 0) }
+        }
+        self.timeLimit = value["time limit"]?.duration ?? ScenarioTable.timeLimit
         self.server = (value["server"]?.fields ?? [:]).mapValues(\.flowText)
         self.device = DeviceChange(value["device"])
         self.wallet = AppConfiguration(value["wallet"])

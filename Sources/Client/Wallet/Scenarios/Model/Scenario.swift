@@ -11,6 +11,10 @@ package struct Scenario: Sendable {
     package let title: String
     /// The tags matched by `wallet run --tag`.
     package let tags: [String]
+    /// The mark of a scenario that fails for a known reason, or nil.
+    let knownFailure: KnownFailure?
+    /// The real time after which the scenario fails.
+    let timeLimit: Duration
     /// The repetition number, starting at 1, or nil if the scenario runs only once.
     package var repetition: Int?
     /// The server settings that differ from the lab defaults, in the format of the server's configuration file.
@@ -20,6 +24,13 @@ package struct Scenario: Sendable {
     let steps: [Step]
     /// Steps that run after the scenario's own, even if one of those failed.
     let tearDown: [Step]
+}
+
+/// The mark of a scenario that shows a defect which is not mended yet.
+struct KnownFailure: Hashable, Sendable {
+    var reason: String
+    /// The line of the mark.
+    var line: Int
 }
 
 /// The configuration of the scenario's app.
@@ -90,6 +101,8 @@ struct Step: Sendable {
         case expectScreen(ScreenExpectation)
         /// At least one of these screens.
         case expectOneOf([ScreenExpectation])
+        /// Expectations that are all compared, even if one of them is not met.
+        case expectAll([Action])
         case expectTrace(TraceExpectation)
         case expectServer(ServerExpectation)
         case expectEvent(EventExpectation)
@@ -113,7 +126,7 @@ struct Step: Sendable {
                 .removeScreenLock, .restore, .enterPasscode, .phone, .clone, .backUp, .restoreBackup, .stopServer,
                 .killServer, .startServer,
                 .freezeServer, .thawServer, .exchangeCertificate, .keep, .operate, .revokeWithCode, .expectScreen,
-                .expectOneOf, .expectTrace, .expectServer, .expectEvent:
+                .expectOneOf, .expectAll, .expectTrace, .expectServer, .expectEvent:
                 false
             }
         }

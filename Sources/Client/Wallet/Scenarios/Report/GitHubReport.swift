@@ -12,6 +12,12 @@ enum GitHubReport {
             case .skipped(let reason):
                 let place = [("file", result.path), ("title", "\(result.name) was skipped")]
                 lines.append(Self.command("notice", place, reason))
+            case .knownFailure(let reason, let failure):
+                let place = [
+                    ("file", result.path), ("line", "\(max(1, failure.line))"),
+                    ("title", "\(result.name) is a known failure"),
+                ]
+                lines.append(Self.command("notice", place, "\(reason)\n\(failure.summary)"))
             }
         }
         if let coverage = report.coverage, !coverage.missing.isEmpty {

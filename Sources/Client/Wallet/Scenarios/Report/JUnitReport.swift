@@ -42,7 +42,7 @@ enum JUnitReport {
             self.time += result.duration
             self.tests += 1
             if result.verdict == .failed { self.failures += 1 }
-            if result.verdict == .skipped { self.skipped += 1 }
+            if result.verdict == .skipped || result.verdict == .knownFailure { self.skipped += 1 }
             self.cases += JUnitReport.testCase(result, suite: self.name)
         }
 
@@ -76,6 +76,9 @@ enum JUnitReport {
         switch result.outcome {
         case .passed: break
         case .skipped(let reason): text += "      <skipped\(Self.attributes([("message", reason)]))/>\n"
+        case .knownFailure(let reason, let failure):
+            let message = "known failure: \(reason) (\(failure.summary))"
+            text += "      <skipped\(Self.attributes([("message", message)]))/>\n"
         case .failed(let failure): text += Self.element("failure", failure.message, Self.detail(failure, result))
         }
         let output = Self.trace(result)

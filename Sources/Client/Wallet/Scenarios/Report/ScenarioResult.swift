@@ -29,10 +29,35 @@ package struct ScenarioResult: Hashable, Sendable {
         case failed(Failure)
         /// No expectation failed, but a step could not be executed for the given reason.
         case skipped(String)
+        /// Failed, and marked with this reason as a known failure.
+        case knownFailure(String, Failure)
+
+        /// Returns the outcome with regard to the scenario's mark, if it has one.
+        ///
+        /// A marked scenario that passes has failed, so that the mark is removed.
+        func judged(_ mark: KnownFailure?) -> Outcome {
+            guard let mark else { return self }
+            switch self {
+            case .failed(let failure): return .knownFailure(mark.reason, failure)
+            case .passed:
+                let message = "the scenario passes, although it is marked: \(mark.reason); remove the key"
+                return .failed(Failure(line: mark.line, step: "known failure", message: message))
+            case .skipped, .knownFailure: return self
+            }
+        }
+
+        /// The failure, whether or not it is known.
+        var failure: Failure? {
+            switch self {
+            case .failed(let failure), .knownFailure(_, let failure): failure
+            case .passed, .skipped: nil
+            }
+        }
 
         /// The outcome in a few words.
         var summary: String {
             switch self {
+            case .knownFailure: "failed, as known"
             case .passed: "passed"
             case .failed(let failure): failure.line > 0 ? "failed in line \(failure.line)" : "failed"
             case .skipped: "skipped"
@@ -65,6 +90,9 @@ package struct ScenarioResult: Hashable, Sendable {
         package var trace: [String] = []
         /// The server log lines about this wallet.
         package var log: [String] = []
+
+        /// The step and the message in one line.
+        var summary: String { "\(self.line > 0 ? "line \(self.line), " : "")\(self.step): \(self.message)" }
     }
 
     /// A value that differs from what was expected.
@@ -83,6 +111,8 @@ package struct ScenarioResult: Hashable, Sendable {
         case flaky
         case failed
         case skipped
+        /// Failed, as its mark states.
+        case knownFailure = "known-failure"
     }
 
     package var verdict: Verdict {
@@ -90,6 +120,7 @@ package struct ScenarioResult: Hashable, Sendable {
         case .passed: self.earlierFailures.isEmpty ? .passed : .flaky
         case .failed: .failed
         case .skipped: .skipped
+        case .knownFailure: .knownFailure
         }
     }
 

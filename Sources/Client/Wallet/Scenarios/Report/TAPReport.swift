@@ -25,6 +25,8 @@ enum TAPReport {
             return ["ok \(name)"] + (lists.isEmpty ? [] : Self.block(lists, []))
         case .skipped(let reason):
             return ["ok \(name) # SKIP \(Self.escaped(reason))"]
+        case .knownFailure(let reason, _):
+            return ["not ok \(name) # TODO \(Self.escaped(reason))"]
         case .failed(let failure):
             let lists = [
                 ("differences", failure.differences.map { "\($0.what): expected \($0.expected), seen \($0.seen)" }),

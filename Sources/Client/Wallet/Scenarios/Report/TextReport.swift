@@ -29,6 +29,9 @@ package struct TextReport: Sendable {
             return "\(word) \(name)  \(time)\n" + failures.joined() + skips.joined() + kept
         case .skipped(let reason):
             return "\(self.yellow("skipped")) \(name)  \(time)\n      \(reason)\n" + kept
+        case .knownFailure(let reason, let failure):
+            let lines = [reason, failure.summary].map { "      \($0)\n" }.joined()
+            return "\(self.yellow("known failure")) \(name)  \(time)\n" + lines + kept
         case .failed(let failure):
             let attempts = result.earlierFailures.count + 1
             let tried = attempts > 1 ? "      failed in all \(attempts) attempts; the last one:\n" : ""
@@ -52,10 +55,10 @@ package struct TextReport: Sendable {
 
     /// Returns a line with the number of scenarios for each verdict.
     func totals(_ report: Report) -> String {
-        let flaky = report.count(.flaky)
-        let counts =
-            "\(report.count(.passed)) passed, \(report.count(.failed)) failed, \(report.count(.skipped)) skipped"
-        return "\(counts)\(flaky > 0 ? ", \(flaky) flaky" : "") in \(report.duration.secondsText) s"
+        let always = [("passed", ScenarioResult.Verdict.passed), ("failed", .failed), ("skipped", .skipped)]
+        let others = [("flaky", ScenarioResult.Verdict.flaky), ("known to fail", .knownFailure)]
+        let counts = (always + others.filter { report.count($0.1) > 0 }).map { "\(report.count($0.1)) \($0.0)" }
+        return "\(counts.joined(separator: ", ")) in \(report.duration.secondsText) s"
     }
 
     private func failure(_ failure: ScenarioResult.Failure, _ result: ScenarioResult) -> String {

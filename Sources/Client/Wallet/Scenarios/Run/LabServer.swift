@@ -1,4 +1,5 @@
 internal import AdminProtocol
+internal import ConfigText
 internal import Glibc
 internal import HostSystem
 internal import Lab
@@ -238,4 +239,10 @@ enum StepProblem: Error {
     case unsupported(String)
     /// The expectation cannot be checked against this server, but the steps after it can run.
     case unobservable(String)
+
+    /// The scenario's time limit has expired.
+    static func outOfTime(_ scenario: Scenario) -> StepProblem {
+        let limit = DurationText.write(scenario.timeLimit)
+        return .failed("the scenario's time limit of \(limit) has expired; the key `time limit` changes it")
+    }
 }

@@ -11,6 +11,15 @@ package enum ScenarioOrder {
         }
     }
 
+    /// Returns every `count`-th scenario, starting with the `number`-th.
+    ///
+    /// Each scenario is in exactly one of the `count` shards, and the same scenarios give the same shards.
+    ///
+    /// - Parameter number: The shard, in `1...count`.
+    package static func shard(_ number: Int, of count: Int, _ scenarios: [Scenario]) -> [Scenario] {
+        stride(from: number - 1, to: scenarios.count, by: count).map { scenarios[$0] }
+    }
+
     /// Shuffles the scenarios.
     ///
     /// The same seed always gives the same order.

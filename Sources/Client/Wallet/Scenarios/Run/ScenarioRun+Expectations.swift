@@ -24,6 +24,25 @@ extension ScenarioRun {
         throw .failed("`expect one of` has no expectation")
     }
 
+    /// Compares all expectations and reports the differences from each of them.
+    func expect(all expectations: [Step.Action]) async throws(StepProblem) {
+        var messages: [String] = []
+        var found: [ScenarioResult.Difference] = []
+        var unobservable: StepProblem?
+        for expectation in expectations {
+            do throws(StepProblem) {
+                try await self.take(expectation)
+            } catch .failed(let message, let differences) {
+                messages.append(message)
+                found += differences
+            } catch {
+                unobservable = error
+            }
+        }
+        guard messages.isEmpty else { throw .failed(messages.joined(separator: "; "), found) }
+        if let unobservable { throw unobservable }
+    }
+
     private func differences(from expectation: ScreenExpectation) async throws(StepProblem) -> Differences {
         let phone = self.current.phone
         let screen = await phone.screen

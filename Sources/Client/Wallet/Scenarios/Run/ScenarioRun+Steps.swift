@@ -30,6 +30,7 @@ extension ScenarioRun {
         case .revokeWithCode(let code): try await self.revoke(with: code)
         case .expectScreen(let expectation): try await self.expect(expectation)
         case .expectOneOf(let expectations): try await self.expect(oneOf: expectations)
+        case .expectAll(let expectations): try await self.expect(all: expectations)
         case .expectTrace(let expectation): try self.expect(expectation)
         case .expectServer(let expectation): try await self.expect(expectation)
         case .expectEvent(let expectation): try self.expect(expectation)

@@ -18,6 +18,8 @@ final class ScenarioRun {
     private(set) var skips: [ScenarioResult.Skip] = []
     private(set) var stepsDone = 0
     private let pause: ScenarioRunner.Pause?
+    /// The time at which the scenario's time limit expires.
+    private let deadline: ContinuousClock.Instant
     /// True once the user has ended the scenario between two steps.
     private var isEnded = false
     private(set) var records: [StepRecord] = []
@@ -27,11 +29,17 @@ final class ScenarioRun {
     /// The name of the initial phone.
     static let firstPhone = "first"
 
-    init(_ scenario: Scenario, in world: World, folder: String, pause: ScenarioRunner.Pause? = nil) throws(StepProblem)
-    {
+    init(
+        _ scenario: Scenario,
+        in world: World,
+        folder: String,
+        until deadline: ContinuousClock.Instant,
+        pause: ScenarioRunner.Pause? = nil
+    ) throws(StepProblem) {
         self.scenario = scenario
         self.world = world
         self.folder = folder
+        self.deadline = deadline
         self.pause = pause
         self.current = try Self.makePhone(Self.firstPhone, scenario.device, world, folder)
         self.phones[Self.firstPhone] = self.current
@@ -43,8 +51,9 @@ final class ScenarioRun {
         let end = await self.play(self.scenario.tearDown)
         // The first failure is reported. A skipped scenario stays skipped even if its tear-down succeeds.
         let result = outcome == .passed ? end : outcome
-        if !self.isEnded { _ = await self.pause?(self.current.currentPicture(), .end(result.summary)) }
-        return result
+        let judged = result.judged(self.scenario.knownFailure)
+        if !self.isEnded { _ = await self.pause?(self.current.currentPicture(), .end(judged.summary)) }
+        return judged
     }
 
     private func play(_ steps: [Step]) async -> ScenarioResult.Outcome {
@@ -85,6 +94,12 @@ final class ScenarioRun {
     ///
     /// Returns the problem if it failed or could not be executed.
     private func problem(in step: Step) async -> StepProblem? {
+        let problem = await self.problem(taking: step)
+        // A step that was in progress at that time was cancelled, so its own error is only a consequence.
+        return ContinuousClock.now < self.deadline ? problem : .outOfTime(self.scenario)
+    }
+
+    private func problem(taking step: Step) async -> StepProblem? {
         do throws(StepProblem) {
             if Task.isCancelled { throw .unsupported(ScenarioRunner.interrupted) }
             try await self.take(step.action)

@@ -125,10 +125,14 @@ package struct ScenarioRunner: Sendable {
     private func attempt(_ scenario: Scenario, folder: String, number: Int) async -> ScenarioResult {
         let start = ContinuousClock.now
         let lab = self.lab(scenario, folder, attempt: number)
-        var result = await withTaskCancellationHandler {
-            await self.played(scenario, folder, lab)
-        } onCancel: {
-            lab?.shutDown()
+        // A user who takes the steps needs as much time as they like.
+        let limit = self.pause == nil ? scenario.timeLimit : .seconds(86_400)
+        var result = await Self.cancelled(at: start + limit) {
+            await withTaskCancellationHandler {
+                await self.played(scenario, folder, lab, until: start + limit)
+            } onCancel: {
+                lab?.shutDown()
+            }
         }
         await lab?.ended()
         result.duration = ContinuousClock.now - start
@@ -142,13 +146,37 @@ package struct ScenarioRunner: Sendable {
         return result
     }
 
-    private func played(_ scenario: Scenario, _ folder: String, _ lab: LabServer?) async -> ScenarioResult {
+    /// Returns the result of a task that is cancelled at a point in time if it has not ended by then.
+    private static func cancelled<Result: Sendable>(
+        at deadline: ContinuousClock.Instant,
+        _ run: @escaping @Sendable () async -> Result
+    ) async -> Result {
+        await withTaskGroup(of: Result?.self) { group in
+            group.addTask { await run() }
+            group.addTask {
+                try? await Task.sleep(until: deadline)
+                return nil
+            }
+            while let result = await group.next() {
+                group.cancelAll()
+                if let result { return result }
+            }
+            preconditionFailure("a task of the group has a result")
+        }
+    }
+
+    private func played(
+        _ scenario: Scenario,
+        _ folder: String,
+        _ lab: LabServer?,
+        until deadline: ContinuousClock.Instant
+    ) async -> ScenarioResult {
         var result = ScenarioResult(scenario, .passed)
         do throws(StepProblem) {
             guard !Task.isCancelled else { throw .unsupported(Self.interrupted) }
             try Self.make(folder)
             let world = try await World.make(self.target, scenario, folder: folder, lab: lab)
-            let play = try ScenarioRun(scenario, in: world, folder: folder, pause: self.pause)
+            let play = try ScenarioRun(scenario, in: world, folder: folder, until: deadline, pause: self.pause)
             result.outcome = await play.run()
             await play.end()
             result.stepsDone = play.stepsDone
@@ -156,7 +184,7 @@ package struct ScenarioRunner: Sendable {
             result.skips = play.skips
             result.reached = play.reached
         } catch {
-            switch error {
+            switch ContinuousClock.now < deadline ? error : .outOfTime(scenario) {
             case .failed(let message, let differences):
                 let failure = ScenarioResult.Failure(
                     line: 0,
@@ -164,7 +192,8 @@ package struct ScenarioRunner: Sendable {
                     message: message,
                     differences: differences
                 ).harmless
-                result.outcome = Task.isCancelled ? .skipped(Self.interrupted) : .failed(failure)
+                let isInterrupted = Task.isCancelled && ContinuousClock.now < deadline
+                result.outcome = isInterrupted ? .skipped(Self.interrupted) : .failed(failure)
             case .unsupported(let reason), .unobservable(let reason):
                 result.outcome = .skipped(reason)
             }

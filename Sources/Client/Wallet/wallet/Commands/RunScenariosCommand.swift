@@ -23,13 +23,16 @@ struct RunScenariosCommand: AsyncParsableCommand {
               wallet run Tests/Scenarios --report html report # every screen of every scenario, for a browser
               wallet run . --tag smoke --fail-fast            # stop at the first failure
               wallet run . --filter LTC46 --repeat 20         # does it pass each time?
+              wallet run . --shard 1/4 --skip-tag slow        # the first quarter of the others
+              wallet run . --json --output report.json        # then only what failed:
+              wallet run . --last-failed report.json
               wallet run LTC46.yaml --watch                   # play again after each save
               wallet run LTC46.yaml --step                    # show the phone, and wait before each step
 
             EXIT CODES
 
-                0  all expectations were met
-                1  an expectation was not met
+                0  all expectations were met, except in scenarios with the key `known failure`
+                1  an expectation was not met, or a known failure passed
                64  invalid file or option
                69  the server cannot be reached or started
                70  the output cannot be written, or nothing has read it for a minute

@@ -1,5 +1,7 @@
 import ArgumentParser
 internal import ConfigText
+internal import HostSystem
+internal import Phone
 internal import Scenarios
 
 /// The options that select scenarios and determine their order and repetitions.
@@ -12,6 +14,21 @@ struct RunSelectionOptions: ParsableArguments {
         help: ArgumentHelp("Only scenarios with this tag; repeatable.", valueName: "name")
     )
     var tags: [String] = []
+
+    @Option(
+        name: .customLong("skip-tag"),
+        help: ArgumentHelp("No scenario with this tag; repeatable.", valueName: "name")
+    )
+    var skippedTags: [String] = []
+
+    @Option(
+        help: ArgumentHelp("Only scenarios that failed in the run that wrote this JSON report.", valueName: "file"),
+        completion: .file(extensions: ["json"])
+    )
+    var lastFailed: String?
+
+    @Option(help: ArgumentHelp("Only the I-th of N parts, each of which has other scenarios.", valueName: "i/n"))
+    var shard: Shard?
 
     @Option(
         name: .customLong("repeat"),
@@ -40,7 +57,7 @@ struct RunSelectionOptions: ParsableArguments {
     ///
     /// - Throws: An error if no scenario is selected, because an empty run would pass.
     func scenarios(of all: [Scenario]) throws -> [Scenario] {
-        let chosen = try self.tagged(all).filter { scenario in
+        var chosen = try self.failed(self.tagged(all)).filter { scenario in
             guard let filter else { return true }
             return [scenario.caseID, scenario.title, scenario.path].contains { $0.contains(filter) }
         }
@@ -49,19 +66,60 @@ struct RunSelectionOptions: ParsableArguments {
             let text = self.filter.map { "'s case, title or path contains `\($0)`" } ?? " is selected"
             throw RunFailure.usage("no scenario\(tags)\(text)")
         }
+        if let shard {
+            guard shard.number <= chosen.count else {
+                throw RunFailure.usage("the shard \(shard) is empty, because \(chosen.count) scenarios are selected")
+            }
+            chosen = ScenarioOrder.shard(shard.number, of: shard.count, chosen)
+        }
         let repeated = ScenarioOrder.repeated(chosen, self.count ?? 1)
         return self.seed.map { ScenarioOrder.shuffled(repeated, seed: $0) } ?? repeated
     }
 
     private func tagged(_ all: [Scenario]) throws -> [Scenario] {
-        guard !self.tags.isEmpty else { return all }
         let known = Set(all.flatMap(\.tags))
-        for tag in self.tags where !known.contains(tag) {
+        for tag in self.tags + self.skippedTags where !known.contains(tag) {
             let hint = NearestName.hint(for: tag, among: known.sorted())
             throw RunFailure.usage("no scenario has the tag `\(tag)`\(hint)")
         }
-        return all.filter { !Set($0.tags).isDisjoint(with: self.tags) }
+        return all.filter { scenario in
+            let tags = Set(scenario.tags)
+            return (self.tags.isEmpty || !tags.isDisjoint(with: self.tags)) && tags.isDisjoint(with: self.skippedTags)
+        }
     }
+
+    private func failed(_ all: [Scenario]) throws -> [Scenario] {
+        guard let lastFailed else { return all }
+        let text = try mapError(DurableFile.readText(lastFailed, atMost: 1 << 28)) { (error: FileError) in
+            RunFailure.usage("\(error)")
+        }
+        guard let files = JSONReport.failedFiles(in: text) else {
+            throw RunFailure.usage("\(lastFailed) is not a report of `wallet run --json --output FILE`")
+        }
+        guard !files.isEmpty else { throw RunFailure.usage("no scenario failed in the run of \(lastFailed)") }
+        let failed = Set(files.map(Environment.absolute))
+        let failures = all.filter { failed.contains(Environment.absolute($0.path)) }
+        guard !failures.isEmpty else {
+            let list = files.joined(separator: ", ")
+            throw RunFailure.usage("none of these scenarios failed in the run of \(lastFailed); it lists \(list)")
+        }
+        return failures
+    }
+}
+
+/// The value of `--shard`: a part of the selected scenarios, such as `2/4`.
+struct Shard: ExpressibleByArgument, CustomStringConvertible {
+    let number: Int
+    let count: Int
+
+    init?(argument: String) {
+        let parts = argument.split(separator: "/", omittingEmptySubsequences: false).map { Int($0) }
+        guard parts.count == 2, let number = parts[0], let count = parts[1], count >= 1, (1...count).contains(number)
+        else { return nil }
+        (self.number, self.count) = (number, count)
+    }
+
+    var description: String { "\(self.number)/\(self.count)" }
 }
 
 /// The output of `wallet run --list`.

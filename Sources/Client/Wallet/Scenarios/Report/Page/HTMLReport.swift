@@ -78,9 +78,9 @@ private struct ListValues {
 
     init(_ report: Report, _ names: [String]) {
         self.runVerdict = report.isSuccess ? "passed" : "failed"
-        let counts = [ScenarioResult.Verdict.passed, .flaky, .failed, .skipped].compactMap { verdict in
+        let counts = [ScenarioResult.Verdict.passed, .flaky, .failed, .skipped, .knownFailure].compactMap { verdict in
             let count = report.count(verdict)
-            return count > 0 ? "\(count) \(verdict)" : nil
+            return count > 0 ? "\(count) \(verdict.rawValue)" : nil
         }
         self.summary = "\(counts.joined(separator: ", ")) in \(report.duration.secondsText) s"
         // Failures first, each group in the order of the run: the list may be long.
@@ -163,6 +163,9 @@ private struct ScenarioValues {
         case .passed: break
         case .skipped(let reason):
             notes.append(Note(heading: "Skipped", note: reason, target: nil, differenceRows: nil))
+        case .knownFailure(let reason, let failure):
+            let note = "\(reason) (\(failure.summary))"
+            notes.append(Note(heading: "Known failure", note: note, target: nil, differenceRows: nil))
         case .failed(let failure):
             let index = result.steps.lastIndex { $0.outcome == .failed }
             notes.append(
@@ -240,13 +243,9 @@ private struct StepValues {
         case .skipped(let reason): (self.state, self.problem) = ("skipped", reason)
         case .failed:
             self.state = "failed"
-            if case .failed(let failure) = result.outcome { self.problem = failure.message } else { self.problem = nil }
+            self.problem = result.outcome.failure?.message
         }
-        if isFailed, case .failed(let failure) = result.outcome {
-            self.differenceRows = DifferenceRows(failure.differences)
-        } else {
-            self.differenceRows = nil
-        }
+        self.differenceRows = isFailed ? result.outcome.failure.flatMap { DifferenceRows($0.differences) } : nil
         self.screen = showsScreen || isFailed ? Self.screen(step.picture) : nil
         self.trace = step.trace.isEmpty ? nil : step.trace.joined(separator: " ")
         let count = step.log.count

@@ -27,7 +27,7 @@ enum HTMLReportStyle {
         .verdict { margin: 0; padding: 1px 12px; border-radius: 999px; font-weight: 650; white-space: nowrap; }
         .passed { background: var(--good-tint); color: var(--good); }
         .failed.verdict { background: var(--bad-tint); color: var(--bad); }
-        .flaky, .skipped.verdict { background: var(--warn-tint); color: var(--warn); }
+        .flaky, .known-failure, .skipped.verdict { background: var(--warn-tint); color: var(--warn); }
         .passed::before { content: "✓ " / ""; } .failed.verdict::before { content: "✗ " / ""; }
         .title, .about { flex-basis: 100%; margin: 0; } .about, .line { color: var(--soft); }
         .line { font-size: .9rem; font-weight: 400; }
