@@ -304,6 +304,35 @@ struct FormatTests {
         }
     }
 
+    @Test("every screen of docs/screens.md is in a file that a scenario compares, and the files have no other")
+    func screens() throws {
+        let folder = Repository.path("Tests/Scenarios")
+        var files: Set<String> = []
+        for name in try FileManager.default.subpathsOfDirectory(atPath: folder) {
+            guard Scenario.isScenario(file: "/\(name)") else { continue }
+            for step in try Scenario(file: "\(folder)/\(name)").steps {
+                if case .expectScreenOf(let file) = step.action {
+                    files.insert(URL(fileURLWithPath: file).standardizedFileURL.path)
+                }
+            }
+        }
+        let all = try FileManager.default.subpathsOfDirectory(atPath: "\(folder)/screens")
+        #expect(files == Set(all.map { "\(folder)/screens/\($0)" }))
+        let headings = try files.flatMap { file in
+            try DurableFile.readText(file, atMost: 1 << 22).matches(of: #/\n== ([^ ]+) /#).map { String($0.1) }
+        }
+        let counts = Dictionary(grouping: headings) { $0 }.mapValues(\.count)
+        let screens = try Repository.text("docs/screens.md").matches(of: #/\n\| `([A-Z0-9.]+/[0-9a-z.]+)`/#)
+        // Scenarios skip the splash screen, and cause none of these errors.
+        let others: Set = [
+            "UC1.2/2.1", "UC1.2/2.4", "PF1.4/1.1", "UC2.2/1.5", "UC2.2/1.6", "UC3.1/1.2", "UC3.1/1.4", "UC9.4/1.2",
+            "PF2.4/1.3",
+        ]
+        let expected = Set(screens.map { String($0.1) }).subtracting(others)
+        #expect(Set(counts.keys) == expected)
+        #expect(counts.values.allSatisfy { $0 == 4 }, "a screen is in one file, in two languages and at two sizes")
+    }
+
     @Test("the JSON schema in docs is generated from the table and contains every step")
     func schema() throws {
         #expect(try Repository.text("docs/scenario.schema.json") == ScenarioSchema.text, "wallet run --schema")

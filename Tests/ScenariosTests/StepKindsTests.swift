@@ -11,10 +11,18 @@ struct StepKindsTests {
     private let folder = TemporaryFolder()
 
     /// Plays a file's text, written to a folder with further files.
-    private func play(_ steps: String, with files: [String: String] = [:]) async throws -> ScenarioResult {
+    private func play(
+        _ steps: String,
+        with files: [String: String] = [:],
+        updating updatesScreens: Bool = false
+    ) async throws -> ScenarioResult {
         let scenario = try self.scenario(steps, with: files)
-        let binary = Programs.path("remote-pin-server")
-        let runner = ScenarioRunner(.ownLabs(serverBinary: binary), jobs: 1, parentFolder: self.folder.path)
+        let runner = ScenarioRunner(
+            .ownLabs(serverBinary: Programs.path("remote-pin-server")),
+            jobs: 1,
+            parentFolder: self.folder.path,
+            updatesScreens: updatesScreens
+        )
         return try #require(await runner.run([scenario]).first)
     }
 
@@ -109,6 +117,59 @@ struct StepKindsTests {
         }
         #expect(failure.line == 5 && failure.differences.map(\.what) == ["title", "state", "event"], "\(failure)")
         #expect(failure.message.contains("the screen is not") && failure.message.contains("did not receive"))
+    }
+
+    @Test("events are compared one after the other, and one that no step names is found by `none`")
+    func events() async throws {
+        let steps = """
+            - set up: {pin: "024791", pid: true}
+            - link: https://wallet.example.org/link/sharing/1
+            - link: https://wallet.example.org/link/issuance/2
+            - event: {name: link-accepted, kind: sharing}
+            - event: {name: link-accepted, kind: issuance}
+            - event: none
+            """
+        #expect(try await self.play(steps).outcome == .passed)
+        let left = try await self.play(
+            steps.replacing("- event: {name: link-accepted, kind: issuance}\n- event: none", with: "- event: none")
+        )
+        let expected = ScenarioResult.Difference(what: "events", expected: "none", seen: "link-accepted")
+        #expect(left.outcome.failure?.differences == [expected], "\(left.outcome)")
+    }
+
+    @Test("whole screens in each language and size are written, compared row by row, and the same in each run")
+    func screens() async throws {
+        let steps = """
+            - device: {biometrics: face}
+            - launch
+            - tap: [skip, next]
+            - enter: ["024791", "024791"]
+            - tap: skip
+            - tap: next
+            - expect screen: s/code.txt
+            - tap: help
+            - expect screen: s/code.txt
+            """
+        let file = "\(self.folder.path)/files/s/code.txt"
+        let missing = try await self.play(steps).outcome.failure
+        #expect(missing?.line == 10 && missing?.message.contains("--update") == true, "\(missing.debugDescription)")
+        #expect(missing?.differences.map(\.what) == ["en 40x12", "en 80x24", "nl 40x12", "nl 80x24"])
+        #expect(try await self.play(steps, updating: true).outcome == .passed)
+        let text = try DurableFile.readText(file, atMost: 1 << 20)
+        let headings = text.split(separator: "\n").filter { $0.hasPrefix("== ") }
+        let variants = ["en 40x12", "en 80x24", "nl 40x12", "nl 80x24"]
+        #expect(headings == ["UC2.1/1.6", "UC2.1/1.6b"].flatMap { step in variants.map { "== \(step) \($0)" } })
+        #expect(text.contains("deletion code") && text.contains("verwijdercode"))
+        #expect(text.contains("x x x x - x x x x"), "a code that differs in each run is masked")
+        #expect(try await self.play(steps).outcome == .passed)
+        #expect(try await self.play(steps, updating: true).outcome == .passed)
+        #expect(try DurableFile.readText(file, atMost: 1 << 20) == text, "the same screens give the same file")
+        try DurableFile.write(Array(text.replacing("verwijdercode", with: "vervijdercode").utf8), to: file)
+        let changed = try #require(try await self.play(steps).outcome.failure)
+        #expect(changed.line == 10 && changed.differences.allSatisfy { $0.what.hasPrefix("nl ") }, "\(changed)")
+        #expect(changed.differences.first?.expected.contains("vervijdercode") == true)
+        let outside = try await self.play("- expect screen: s/none.txt", updating: true)
+        #expect(outside.hasFailed && !DurableFile.exists("\(self.folder.path)/files/s/none.txt"))
     }
 
     @Test("a table has several columns, and a row without a value for each name is rejected")

@@ -262,6 +262,11 @@ extension Phone {
         get async { await self.wallet?.screen ?? .none }
     }
 
+    /// The same screen in any language.
+    package func screen(in language: Wording.Language) async -> Screen {
+        await self.wallet?.screen(in: language) ?? .none
+    }
+
     /// Whether the app is running, in the foreground or background.
     package var isRunning: Bool { self.wallet != nil }
 

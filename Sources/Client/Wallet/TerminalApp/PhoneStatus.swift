@@ -1,6 +1,7 @@
 internal import DeviceInterface
 package import Phone
 internal import Vocabulary
+package import WalletFlows
 
 /// The status line of a phone, and whether the app is in the foreground.
 package struct PhoneStatus: Hashable, Sendable {
@@ -11,7 +12,8 @@ package struct PhoneStatus: Hashable, Sendable {
     let place: Picture.Place
     let words: FrameWords
 
-    package init(_ phone: Phone, isLocked: Bool) async {
+    /// - Parameter language: The language of the words, or nil for that of the app's next process.
+    package init(_ phone: Phone, isLocked: Bool, in language: Wording.Language? = nil) async {
         let device: any Device = phone.device
         let name = device.platform == .iOS ? "iOS" : "Android"
         self.system = "\(name) \(device.osVersion)"
@@ -19,7 +21,8 @@ package struct PhoneStatus: Hashable, Sendable {
         if device.isRooted { states.append("rooted") }
         if !device.hasNetwork { states.append("no network") }
         states.append(isLocked ? "locked" : "unlocked")
-        let words = FrameWords(language: await phone.language)
+        let current = await phone.language
+        let words = FrameWords(language: language ?? current)
         self.words = words
         self.states = states.map { words($0) }
         let isRunning = await phone.isRunning

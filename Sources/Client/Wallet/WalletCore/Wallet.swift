@@ -175,9 +175,12 @@ public actor Wallet {
     }
 
     /// The current screen with up-to-date countdowns.
-    public var screen: Screen {
+    public var screen: Screen { self.screen(in: self.settings.wording.language) }
+
+    /// Returns the current screen in any language, for a comparison of the languages.
+    package func screen(in language: Wording.Language) -> Screen {
         guard let scene = self.app.scene else { return .none }
-        return self.settings.wording.screen(
+        return Wording(language: language, product: self.settings.wording.product).screen(
             scene,
             at: self.engine.clock.now(),
             uptime: self.engine.device.uptime

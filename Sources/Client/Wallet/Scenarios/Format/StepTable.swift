@@ -97,6 +97,11 @@ enum StepTable {
         ),
         Field("wipe keychain", .nothing, "Removes all items of the phone's keychain; the hardware key stays."),
         Field(
+            "storage",
+            .name("state", ["full", "free"]),
+            "Leaves the app no space: each write of its files fails until `free`. The keychain has its own space."
+        ),
+        Field(
             "enter passcode",
             .nothing,
             "Unlocks the phone with its passcode, which also unlocks its sensor."
@@ -132,6 +137,11 @@ enum StepTable {
             "start server",
             .either([.nothing, .fields(ServerTable.settings)]),
             "Starts the server again, from now on with these settings if any are stated."
+        ),
+        Field(
+            "start second server",
+            .nothing,
+            "Starts another server on the same store, which must refuse to start while the first one uses it."
         ),
         Field(
             "freeze server",
@@ -170,6 +180,11 @@ enum StepTable {
         Field("revoke solution", .nothing, "An operator revokes the whole solution."),
         Field("restore solution", .nothing, "An operator restores the solution."),
         Field(
+            "refresh shares",
+            .nothing,
+            "An operator replaces the shares of all wallets. Each receives its own at its next unlock with a PIN."
+        ),
+        Field(
             "safe biometric unlock",
             .either([
                 Self.rollout,
@@ -194,10 +209,15 @@ enum StepTable {
     private static let expectations: [Field] =
         Self.comparisons + [
             Field(
+                "expect screen",
+                .text("a file"),
+                "Compares the whole screen, in every language at 40x12 and 80x24, with the file that `--update` writes."
+            ),
+            Field(
                 "expect all",
                 .list(.entry(name: "expectation", Self.comparisons)),
                 "Compares all of these expectations, and reports every difference."
-            )
+            ),
         ]
 
     private static let comparisons: [Field] = [
@@ -226,7 +246,7 @@ enum StepTable {
         Field(
             "event",
             .either([.name("event", ExpectationTable.events), .fields(ExpectationTable.event)]),
-            "Compares the events that the app's host received since the previous `event`."
+            "Compares the next event that the app's host received since that of the previous `event`; `none`: no other."
         ),
     ]
 

@@ -57,6 +57,7 @@ extension Step.Action {
         case "enroll": value.text.flatMap(BiometricSupport.init).map(Self.enroll)
         case "wipe keychain": .wipeKeychain
         case "remove screen lock": .removeScreenLock
+        case "storage": .storage(isFull: value.text == "full")
         case "enter passcode": .enterPasscode
         case "restore to another device": .restore(DeviceChange(value))
         case "phone": .phone(value.text ?? value["name"]?.text ?? "", DeviceChange(value["device"]))
@@ -72,6 +73,7 @@ extension Step.Action {
         case "stop server": .stopServer
         case "kill server": .killServer
         case "start server": .startServer((value.fields ?? [:]).mapValues(\.flowText))
+        case "start second server": .startSecondServer
         case "freeze server": .freezeServer
         case "thaw server": .thawServer
         case "exchange certificate": value.text.flatMap(ExchangedCertificate.init).map(Self.exchangeCertificate)
@@ -86,6 +88,7 @@ extension Step.Action {
         case "remove from deny list": value.text.map { .operate(.removeFromDenyList($0)) }
         case "revoke solution": .operate(.revokeSolution)
         case "restore solution": .operate(.restoreSolution)
+        case "refresh shares": .operate(.refreshShares)
         case "safe biometric unlock": .operate(.safeBiometricUnlock(OperatorStep.Rollout(value)))
         case "update policy": .operate(.updatePolicy((value.list ?? []).map { OperatorStep.Rule($0) }))
         case "revoke with code": value.text.map(Self.revokeWithCode)
@@ -100,6 +103,7 @@ extension Step.Action {
     private static func expectation(_ name: String, _ value: ConfigValue) -> Self? {
         switch name {
         case "expect": .expectScreen(ScreenExpectation(value))
+        case "expect screen": value.text.map(Self.expectScreenOf)
         case "expect one of": .expectOneOf((value.list ?? []).map { ScreenExpectation($0) })
         case "expect all": .expectAll((value.list ?? []).compactMap(Self.expectation))
         case "trace": .expectTrace(TraceExpectation(value))

@@ -110,7 +110,11 @@ extension Step {
             if let included = value.fields?[IncludedSteps.name] {
                 steps += try IncludedSteps.read(included, from: path, in: files + [path])
             } else {
-                guard let step = Step(value) else { return nil }
+                guard var step = Step(value) else { return nil }
+                // As with `include`, the path starts at the folder of the file that contains the step.
+                if case .expectScreenOf(let file) = step.action, !file.hasPrefix("/") {
+                    step.action = .expectScreenOf("\(DurableFile.folder(of: path))/\(file)")
+                }
                 steps.append(step)
             }
             // An included file may include others, each of them more than once.

@@ -77,6 +77,8 @@ struct Step: Sendable {
         case enroll(BiometricSupport)
         case wipeKeychain
         case removeScreenLock
+        /// Whether the phone has no space left for the app's files.
+        case storage(isFull: Bool)
         case restore(DeviceChange)
         /// Unlocks the phone, which also lifts a sensor lockout.
         case enterPasscode
@@ -90,6 +92,8 @@ struct Step: Sendable {
         case killServer
         /// Settings to change from now on, keyed by their names in docs/settings.md.
         case startServer([String: String])
+        /// Starts a second server on the same store, which must refuse to start.
+        case startSecondServer
         case freezeServer
         case thawServer
         case exchangeCertificate(ExchangedCertificate)
@@ -99,6 +103,8 @@ struct Step: Sendable {
         /// Enters a code in the deletion portal.
         case revokeWithCode(String)
         case expectScreen(ScreenExpectation)
+        /// The whole screen, as in this file.
+        case expectScreenOf(String)
         /// At least one of these screens.
         case expectOneOf([ScreenExpectation])
         /// Expectations that are all compared, even if one of them is not met.
@@ -123,10 +129,10 @@ struct Step: Sendable {
                 .setUp, .unlock:
                 true
             case .killApp, .refused, .advance, .device, .configure, .setClock, .enroll, .wipeKeychain,
-                .removeScreenLock, .restore, .enterPasscode, .phone, .clone, .backUp, .restoreBackup, .stopServer,
-                .killServer, .startServer,
-                .freezeServer, .thawServer, .exchangeCertificate, .keep, .operate, .revokeWithCode, .expectScreen,
-                .expectOneOf, .expectAll, .expectTrace, .expectServer, .expectEvent:
+                .removeScreenLock, .storage, .restore, .enterPasscode, .phone, .clone, .backUp, .restoreBackup,
+                .stopServer, .killServer, .startServer, .startSecondServer, .freezeServer, .thawServer,
+                .exchangeCertificate, .keep, .operate, .revokeWithCode, .expectScreen, .expectScreenOf, .expectOneOf,
+                .expectAll, .expectTrace, .expectServer, .expectEvent:
                 false
             }
         }
@@ -166,6 +172,8 @@ enum OperatorStep: Hashable, Sendable {
     case removeFromDenyList(String)
     case revokeSolution
     case restoreSolution
+    /// Replaces the shares of all wallets, each at its next unlock.
+    case refreshShares
     case safeBiometricUnlock(Rollout)
     case updatePolicy([Rule])
 

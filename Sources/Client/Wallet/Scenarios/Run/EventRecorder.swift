@@ -54,11 +54,11 @@ final class EventRecorder: Sendable {
         }
     }
 
-    /// Returns the events received since the last call.
-    func takeEvents() -> [AppEvent] {
-        self.state.withLock { state in
-            defer { state.events = [] }
-            return state.events
-        }
+    /// The events that no call of ``forgetEvents(through:)`` has removed.
+    var events: [AppEvent] { self.state.withLock(\.events) }
+
+    /// Removes the events up to the one at this index, or all of them if it is nil.
+    func forgetEvents(through index: Int? = nil) {
+        self.state.withLock { state in state.events.removeFirst(index.map { $0 + 1 } ?? state.events.count) }
     }
 }

@@ -107,6 +107,28 @@ final class LabServer: Sendable {
         await program.kill()
     }
 
+    /// Starts another server on the same store.
+    ///
+    /// - Throws: A problem unless it refuses to start because the store is in use.
+    func startSecond() async throws(StepProblem) {
+        guard self.isRunning else { throw .failed("the server is not running") }
+        var environment = self.state.withLock(\.environment)
+        environment["REMOTE_PIN_ADMIN_SOCKET"] = "\(self.socket)-2"
+        environment["REMOTE_PIN_LISTEN_ADDRESS"] = "127.0.0.1:0"
+        let second: ServerProgram
+        do throws(ServerProgram.NotReady) {
+            let arguments = ["serve", self.lab.path, "--follow-input"]
+            second = try await ServerProgram.start(self.binary, arguments, environment: environment)
+        } catch {
+            guard error.output.contains("is in use by process") else {
+                throw .failed("the second server did not start, for another reason than the store:\n\(error.output)")
+            }
+            return
+        }
+        await second.kill()
+        throw .failed("a second server uses the store of the first one")
+    }
+
     /// Shuts the server down.
     func stop() async throws(StepProblem) {
         try self.checkAnswers()

@@ -9,6 +9,7 @@ internal import WalletFlows
 final class ScenarioPhone {
     let name: String
     let process = SimulatedProcess()
+    let storage = PhoneStorage()
     let clock: PhoneClock
     let recorder: EventRecorder
     let phone: Phone
@@ -17,20 +18,22 @@ final class ScenarioPhone {
     /// It is kept after a wipe, since the server can still be queried for it.
     private(set) var walletID: WalletID?
     private var picture = Picture(.none)
+    /// The same picture in each language.
+    private var pictures: [Wording.Language: Picture] = [:]
     private var wasLocked = true
 
     init(_ name: String, folder: String, world: World, profile: DeviceProfile) throws(PhoneError) {
         self.name = name
         self.recorder = EventRecorder(self.process)
         self.clock = PhoneClock(try world.settings.clock())
-        let (process, recorder, clock) = (self.process, self.recorder, self.clock)
+        let (process, storage, recorder, clock) = (self.process, self.storage, self.recorder, self.clock)
         self.phone = try Phone(
             PhoneHome("\(folder)/\(name)"),
             world.settings,
             new: profile,
             Phone.Behavior(skipsSplash: true),
             wrappers: Phone.Wrappers(
-                disk: { CrashingDisk($0, process) },
+                disk: { CrashingDisk($0, process, storage) },
                 device: { CrashingDevice($0, process) },
                 clock: { _ in clock },
                 wait: world.wait,
@@ -66,12 +69,29 @@ final class ScenarioPhone {
     /// Updates the picture like the terminal app does, which decides what can be seen behind a prompt.
     private func updatePicture() async {
         let isLocked = await self.phone.isLocked
+        let hides = isLocked && !self.wasLocked
         self.picture.show(await self.phone.screen)
-        if isLocked, !self.wasLocked { self.picture.lock() }
-        self.wasLocked = isLocked
+        if hides { self.picture.lock() }
         self.picture.show(await PhoneStatus(self.phone, isLocked: isLocked))
         // No user points at an action.
         self.picture.selected = nil
+        for language in Wording.Language.allCases {
+            var picture = self.pictures[language] ?? Picture(.none)
+            picture.show(await self.phone.screen(in: language))
+            if hides { picture.lock() }
+            picture.show(await PhoneStatus(self.phone, isLocked: isLocked, in: language))
+            picture.selected = nil
+            self.pictures[language] = picture
+        }
+        self.wasLocked = isLocked
+    }
+
+    /// Returns the current screen in each language at each size of a ``ScreenFile``.
+    func captures() async -> [ScreenFile.Capture] {
+        await self.updatePicture()
+        return Wording.Language.allCases.flatMap { language in
+            self.pictures[language].map { ScreenFile.captures(of: $0, in: language) } ?? []
+        }
     }
 
     /// Restores the app's data to another phone whose hardware key store and keychain are empty.

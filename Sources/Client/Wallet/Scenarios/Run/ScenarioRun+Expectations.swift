@@ -24,6 +24,16 @@ extension ScenarioRun {
         throw .failed("`expect one of` has no expectation")
     }
 
+    /// Compares the whole screen with its part of a file, or writes that part if the run updates files.
+    func expect(screenOf file: String) async throws(StepProblem) {
+        guard await self.current.phone.isInFront else { throw .failed("the app is not in the foreground") }
+        let captures = await self.current.captures()
+        guard !self.updatesScreens else { return try ScreenFile.update(file, with: captures) }
+        var found = Differences()
+        try ScreenFile(file).compare(captures, &found)
+        try found.report("the screen is not as in \(file), which `--update` rewrites")
+    }
+
     /// Compares all expectations and reports the differences from each of them.
     func expect(all expectations: [Step.Action]) async throws(StepProblem) {
         var messages: [String] = []
@@ -120,7 +130,18 @@ extension ScenarioRun {
     }
 
     func expect(_ expectation: EventExpectation) throws(StepProblem) {
-        let events = self.current.recorder.takeEvents()
+        let events = self.current.recorder.events
+        let url = try self.filled(expectation.url)
+        func isExpected(_ event: AppEvent) -> Bool {
+            event.name == expectation.name
+                && (expectation.kind ?? event.values["kind"]?.text) == event.values["kind"]?.text
+                && (url ?? event.values["url"]?.text) == event.values["url"]?.text
+        }
+        // Later events are left for later steps.
+        if let index = events.firstIndex(where: isExpected) {
+            return self.current.recorder.forgetEvents(through: index)
+        }
+        self.current.recorder.forgetEvents()
         let names = events.map(\.name).joined(separator: ", ")
         if expectation.name == "none" {
             guard !events.isEmpty else { return }
@@ -135,7 +156,7 @@ extension ScenarioRun {
         }
         var found = Differences()
         found.compare("kind", expectation.kind, event.values["kind"]?.text ?? "none")
-        found.compare("url", try self.filled(expectation.url), event.values["url"]?.text ?? "none")
+        found.compare("url", url, event.values["url"]?.text ?? "none")
         try found.report("the host received a different event")
     }
 

@@ -15,6 +15,7 @@ extension ScenarioRun {
             try await lab.operate("deny-list remove", ["code": try self.recoveryCode(code)])
         case .revokeSolution: try await lab.operate("revoke solution")
         case .restoreSolution: try await lab.operate("restore solution")
+        case .refreshShares: try await self.refreshShares(lab)
         case .safeBiometricUnlock(let rollout):
             let flag = Flag(flag: .safeBiometricUnlock, rollout: try self.rollout(rollout))
             try await lab.operate("flags set", flag)
@@ -27,6 +28,26 @@ extension ScenarioRun {
             }
             let policy = Policy(rules: try rules.map { (rule) throws(StepProblem) in try rule.rule(at: now.now) })
             try await lab.operate("update-policy set", policy)
+        }
+    }
+
+    /// Begins the replacement and waits until the server has made the shares of all wallets.
+    private func refreshShares(_ lab: LabServer) async throws(StepProblem) {
+        struct Maintenance: Decodable {
+            let refresh: Progress?
+
+            struct Progress: Decodable {
+                let state: String
+                let problem: String?
+            }
+        }
+        try await lab.operate("vault refresh-shares")
+        while let maintenance: Maintenance = try await lab.lookUp("maintenance show") {
+            switch maintenance.refresh?.state {
+            case "running": try? await Task.sleep(for: .milliseconds(10))
+            case "done": return
+            default: throw .failed("the shares are not replaced: \(maintenance.refresh?.problem ?? "unknown state")")
+            }
         }
     }
 

@@ -18,18 +18,21 @@ extension ScenarioRun {
         case .configure(let configuration): await self.current.configure(configuration)
         case .setClock(let change): self.current.clock.set(by: change)
         case .enroll, .wipeKeychain, .removeScreenLock, .enterPasscode: try self.useDevice(action)
+        case .storage(let isFull): self.current.storage.isFull = isFull
         case .restore(let change): try await self.current.restore(change)
         case .phone(let name, let device): try self.switchPhone(to: name, device)
         case .clone(let name): try self.clone(as: name)
         case .backUp(let name): try self.backUp(as: name)
         case .restoreBackup(let name): try await self.restoreBackup(name)
-        case .stopServer, .killServer, .startServer, .freezeServer, .thawServer, .exchangeCertificate:
+        case .stopServer, .killServer, .startServer, .startSecondServer, .freezeServer, .thawServer,
+            .exchangeCertificate:
             try await self.useServer(action)
         case .keep(let names): try await self.keep(names)
         case .operate(let step): try await self.operate(step)
         case .revokeWithCode(let code): try await self.revoke(with: code)
         case .expectScreen(let expectation): try await self.expect(expectation)
         case .expectOneOf(let expectations): try await self.expect(oneOf: expectations)
+        case .expectScreenOf(let file): try await self.expect(screenOf: file)
         case .expectAll(let expectations): try await self.expect(all: expectations)
         case .expectTrace(let expectation): try self.expect(expectation)
         case .expectServer(let expectation): try await self.expect(expectation)
@@ -44,6 +47,7 @@ extension ScenarioRun {
         case .stopServer: try await lab.stop()
         case .killServer: try await lab.kill()
         case .startServer(let settings): try await lab.start(changing: settings)
+        case .startSecondServer: try await lab.startSecond()
         case .freezeServer: try lab.freeze()
         case .thawServer: try await lab.thaw()
         case .exchangeCertificate(let certificate): try await lab.exchange(certificate)

@@ -20,6 +20,8 @@ final class ScenarioRun {
     private let pause: ScenarioRunner.Pause?
     /// The time at which the scenario's time limit expires.
     private let deadline: ContinuousClock.Instant
+    /// Whether `expect screen` writes its file instead of comparing it.
+    let updatesScreens: Bool
     /// True once the user has ended the scenario between two steps.
     private var isEnded = false
     private(set) var records: [StepRecord] = []
@@ -34,12 +36,14 @@ final class ScenarioRun {
         in world: World,
         folder: String,
         until deadline: ContinuousClock.Instant,
+        updatesScreens: Bool = false,
         pause: ScenarioRunner.Pause? = nil
     ) throws(StepProblem) {
         self.scenario = scenario
         self.world = world
         self.folder = folder
         self.deadline = deadline
+        self.updatesScreens = updatesScreens
         self.pause = pause
         self.current = try Self.makePhone(Self.firstPhone, scenario.device, world, folder)
         self.phones[Self.firstPhone] = self.current

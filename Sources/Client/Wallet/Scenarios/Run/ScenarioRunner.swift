@@ -15,6 +15,7 @@ package struct ScenarioRunner: Sendable {
     private let serverLogs: String?
     private let retries: Int
     private let failsFast: Bool
+    private let updatesScreens: Bool
     private let pause: Pause?
 
     /// Called before a step, and after the last one.
@@ -38,6 +39,7 @@ package struct ScenarioRunner: Sendable {
     ///   - serverLogs: An existing folder for the lab servers' logs, one JSON file per scenario at level debug.
     ///   - retries: How often to retry a scenario that fails.
     ///   - failsFast: Whether to stop starting scenarios after the first failure.
+    ///   - updatesScreens: Whether `expect screen` writes its file instead of comparing it.
     ///   - pause: Called before each step and at the end of a scenario. If nil, the scenario runs without pauses.
     package init(
         _ target: ScenarioTarget,
@@ -47,6 +49,7 @@ package struct ScenarioRunner: Sendable {
         serverLogs: String? = nil,
         retries: Int = 0,
         failsFast: Bool = false,
+        updatesScreens: Bool = false,
         pause: Pause? = nil
     ) {
         self.target = target
@@ -56,6 +59,7 @@ package struct ScenarioRunner: Sendable {
         self.serverLogs = serverLogs
         self.retries = retries
         self.failsFast = failsFast
+        self.updatesScreens = updatesScreens
         self.pause = pause
     }
 
@@ -176,7 +180,14 @@ package struct ScenarioRunner: Sendable {
             guard !Task.isCancelled else { throw .unsupported(Self.interrupted) }
             try Self.make(folder)
             let world = try await World.make(self.target, scenario, folder: folder, lab: lab)
-            let play = try ScenarioRun(scenario, in: world, folder: folder, until: deadline, pause: self.pause)
+            let play = try ScenarioRun(
+                scenario,
+                in: world,
+                folder: folder,
+                until: deadline,
+                updatesScreens: self.updatesScreens,
+                pause: self.pause
+            )
             result.outcome = await play.run()
             await play.end()
             result.stepsDone = play.stepsDone

@@ -27,6 +27,7 @@ struct RunScenariosCommand: AsyncParsableCommand {
               wallet run . --json --output report.json        # then only what failed:
               wallet run . --last-failed report.json
               wallet run LTC46.yaml --watch                   # play again after each save
+              wallet run . --update                           # write the files of `expect screen`
               wallet run LTC46.yaml --step                    # show the phone, and wait before each step
 
             EXIT CODES
@@ -63,6 +64,9 @@ struct RunScenariosCommand: AsyncParsableCommand {
 
     @Flag(help: "Show the phone of one scenario in the terminal, and wait for a key before each step.")
     var step = false
+
+    @Flag(help: "Write the screens of `expect screen` to their files instead of comparing them.")
+    var update = false
 
     @Flag(help: "Keep each scenario's lab and phones, and print their folders.")
     var keep = false
@@ -197,6 +201,7 @@ struct RunScenariosCommand: AsyncParsableCommand {
             serverLogs: try self.logFolder(),
             retries: self.selection.retries,
             failsFast: self.selection.failFast,
+            updatesScreens: self.update,
             pause: pause
         )
         let progress = ScenarioProgress(of: scenarios.count, self.output)
