@@ -92,7 +92,7 @@ struct PainterTests {
         #expect(painter.paint(Picture(.none), self.size).isEmpty, "before the launch there is nothing to print")
         var picture = Picture(Screens.openWithPIN)
         let first = painter.paint(picture, self.size)
-        #expect(first.contains("Open app with PIN\n") && first.contains("f  Forgot PIN"))
+        #expect(first.contains("Open app with PIN\n") && first.contains("\nf: Forgot PIN\n"))
         picture.typed = 1
         #expect(painter.paint(picture, self.size) == "*")
         picture.typed = 3
@@ -104,5 +104,43 @@ struct PainterTests {
         picture.screen.message = "app is blocked for 41 more seconds."
         #expect(painter.paint(picture, self.size).isEmpty)
         #expect(!first.contains("\u{1B}"))
+    }
+
+    @Test("lines for a screen reader have no symbols, state the keys, and repeat neither common keys nor typed text")
+    func linear() {
+        var painter = Painter(Screens.plain)
+        var picture = Picture(Screens.openWithPIN)
+        #expect(
+            painter.paint(picture, self.size) == """
+
+                Open app with PIN
+                Open with your PIN
+                Type 6 digits.
+                i: Info
+                f: Forgot PIN
+                [b background, l link, q quit]
+
+                """
+        )
+        picture.typed = 2
+        #expect(painter.paint(picture, self.size) == "**")
+        picture.show(Screens.wrongPIN)
+        (picture.typed, picture.selected) = (0, 0)
+        #expect(
+            painter.paint(picture, self.size)
+                == "\n\nWrong PIN, retry\nwrong PIN, try again.\nc: Close (Enter, Esc)\nf: Forgot PIN\n"
+        )
+        picture.link = Picture.LinkEntry()
+        #expect(painter.paint(picture, self.size) == "\nLink from an app (Enter open, Tab from QR code, Esc leave):\n")
+        for letter in "ab" {
+            picture.link?.text.append(letter)
+            #expect(painter.paint(picture, self.size) == String(letter))
+        }
+        picture.link?.text.removeLast()
+        #expect(painter.paint(picture, self.size) == "\na")
+        picture.link = nil
+        #expect(!painter.paint(picture, self.size).contains("["), "the common keys are printed once")
+        picture.place = .background
+        #expect(painter.paint(picture, self.size) == "\nThe app is in the background.\n[b open, l link, q quit]\n")
     }
 }

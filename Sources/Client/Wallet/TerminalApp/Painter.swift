@@ -6,7 +6,10 @@ package struct Painter: Sendable {
     private let palette: Palette
     private var shown: [String] = []
     private var printed: Picture?
-    private var typed = 0
+    /// The text that the user has typed below the printed lines.
+    private var typed = ""
+    /// The printed line with the keys of every screen.
+    private var keys = ""
 
     package init(_ palette: Palette) {
         self.palette = palette
@@ -35,22 +38,22 @@ package struct Painter: Sendable {
         return text
     }
 
-    /// Returns a mark for each new digit if only the typed digits have changed, or else the whole picture.
+    /// Returns the new part of the typed text if only that has changed, or else the whole picture.
+    ///
+    /// The keys of every screen are printed once, and again if they change.
     private mutating func print(_ picture: Picture, _ renderer: Renderer) -> String {
         guard !picture.screen.step.isEmpty else { return "" }
-        defer { self.typed = picture.typed }
-        var calm = picture
-        calm.typed = 0
+        let typed = renderer.typed(picture)
+        defer { self.typed = typed }
         let change = Renderer.change(picture)
-        let lines = change == self.printed ? self.shown : renderer.text(calm)
+        let lines = change == self.printed ? self.shown : renderer.text(picture)
         self.printed = change
-        if lines != self.shown {
-            let isInLine = self.typed > 0
-            self.shown = lines
-            let marks = String(repeating: "*", count: picture.typed)
-            return (isInLine ? "\n" : "") + "\n" + lines.joined(separator: "\n") + "\n" + marks
+        guard lines == self.shown else {
+            let keys = picture.link == nil ? renderer.phoneKeys(picture) : self.keys
+            let added = keys == self.keys ? [] : [keys]
+            (self.shown, self.keys) = (lines, keys)
+            return (self.typed.isEmpty ? "\n" : "\n\n") + (lines + added).joined(separator: "\n") + "\n" + typed
         }
-        if picture.typed < self.typed { return "\n" + String(repeating: "*", count: picture.typed) }
-        return String(repeating: "*", count: picture.typed - self.typed)
+        return typed.hasPrefix(self.typed) ? String(typed.dropFirst(self.typed.count)) : "\n" + typed
     }
 }

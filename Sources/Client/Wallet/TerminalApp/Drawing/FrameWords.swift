@@ -43,6 +43,7 @@ struct FrameWords: Hashable, Sendable {
         "quit": "stop", "back": "terug", "open": "open", "Enter select": "Enter kies",
         "The app is in the background.": "De app staat op de achtergrond.",
         "The app is not running.": "De app is niet gestart.", "bring it back": "haal hem terug",
-        "start it": "start hem", "from an app": "uit een app", "from QR code": "uit QR-code", "leave": "sluit",
+        "start it": "start hem", "Type 6 digits.": "Typ 6 cijfers.", "from an app": "uit een app",
+        "from QR code": "uit QR-code", "leave": "sluit",
     ]
 }

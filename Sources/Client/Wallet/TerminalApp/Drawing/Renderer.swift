@@ -228,12 +228,17 @@ extension Renderer {
         return ["Enter \(words("open"))", "Tab \(source)", "Esc \(words("leave"))"]
     }
 
-    /// Returns the keys that work on every screen.
-    static func keys(_ picture: Picture) -> [String] {
-        if let help = picture.help { return help }
-        var keys = KeyMap.phoneKeys.map { key, title in
+    /// Returns the keys of the terminal app, which work on every screen.
+    static func phoneKeys(_ picture: Picture) -> [String] {
+        KeyMap.phoneKeys.map { key, title in
             "\(key) \(picture.words(key == "b" && picture.place != .inFront ? "open" : title))"
         }
+    }
+
+    /// Returns the keys for the last row: those that work on every screen, and the way back.
+    static func keys(_ picture: Picture) -> [String] {
+        if let help = picture.help { return help }
+        var keys = Self.phoneKeys(picture)
         if picture.place == .inFront, picture.keys.wayBack != nil { keys.insert("Esc \(picture.words("back"))", at: 0) }
         return keys
     }

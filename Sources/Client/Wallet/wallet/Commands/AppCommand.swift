@@ -18,6 +18,8 @@ struct AppCommand: PhoneCommand {
             another person's, p the passcode, w a wrong passcode; c cancels. If --sensor is set to anything but match \
             or ask, the phone answers its prompts.
 
+            For a screen reader, set TERM=dumb: the app writes lines without frames and symbols, and only changes.
+
             EXAMPLES
 
               A phone with a fingerprint sensor, in Dutch:
@@ -25,6 +27,9 @@ struct AppCommand: PhoneCommand {
 
               Start the app with a link, as a browser would:
                 wallet app --lab lab --home phone --link https://wallet.example.org/link/issuance/1
+
+              With a screen reader:
+                TERM=dumb wallet app --lab lab --home phone
 
               Record a scenario, then play it:
                 wallet app --lab lab --home new-phone --record recorded.yaml
