@@ -76,7 +76,8 @@ struct RecordTests {
         #expect(!text.contains("- tap: settings"), "a refused command is not recorded")
         let steps = text.split(separator: "\n").drop { $0 != "steps:" }.dropFirst()
         let expectations = steps.count { $0.hasPrefix("  - expect: {") }
-        #expect(expectations > 15 && steps.count <= 2 * expectations + 3, "\(text)")
+        let events = steps.count { $0.hasPrefix("  - event: ") }
+        #expect(expectations > 15 && steps.count - events <= 2 * expectations + 3, "\(text)")
         let played = try await ServerProcess.run("wallet", ["run", self.file])
         #expect(played.exitCode == 0, "\(played.output)\n\(text)")
         // The expectations are those of this run: another title fails.
@@ -119,7 +120,47 @@ struct RecordTests {
         #expect(played.exitCode == 0, "\(played.output)\n\(text)")
     }
 
-    @Test("a recording needs a lab, a new phone, a new file and no hooks")
+    @Test("an existing recording is played on a new phone, then continued, and the whole plays back")
+    func continued() async throws {
+        let server = try await self.lab.start(Self.plainLab)
+        let first = try DrivenPhone(self.phone, "--record", self.file)
+        try await self.drive(
+            [
+                #"{"do":"launch"}"#, #"{"do":"tap","action":"skip"}"#, #"{"do":"tap","action":"next"}"#,
+                #"{"do":"enter","pin":"480517"}"#, #"{"do":"enter","pin":"480517"}"#, #"{"do":"tap","action":"next"}"#,
+            ],
+            first
+        )
+        _ = try await ServerProcess.run(
+            "remote-pin-server",
+            ["admin", "clock", "advance", "11s", "--lab", self.lab.lab.path]
+        )
+        try await self.drive([#"{"do":"tap","action":"written-down"}"#, #"{"do":"quit"}"#], first)
+        _ = try await first.next { $0["type"]?.string == "result" }
+        let (begun, pin) = (try self.text, try #require(try self.pins().first))
+        let second = try DrivenPhone(CommandLinePhone(in: self.lab, "second"), "--record", self.file)
+        try await self.drive(
+            [
+                #"{"do":"launch"}"#, #"{"do":"enter","pin":"639284"}"#, #"{"do":"tap","action":"close"}"#,
+                "{\"do\":\"enter\",\"pin\":\"\(pin)\"}", #"{"do":"tap","action":"obtain"}"#,
+                "{\"do\":\"enter\",\"pin\":\"\(pin)\"}",
+                #"{"do":"link","url":"https://wallet.example.org/link/sharing/1"}"#, #"{"do":"quit"}"#,
+            ],
+            second
+        )
+        _ = try await second.next { $0["type"]?.string == "result" }
+        #expect(await server.terminate() == 0)
+        let (text, pins) = (try self.text, try self.pins())
+        #expect(text.hasPrefix(begun) && text.contains("  - expect: {running: false}\n  - launch\n"), "\(text)")
+        #expect(pins.count == 5 && pins[2] != pin && pins[3...] == [pin, pin], "\(pins)")
+        #expect(!text.contains("639284"))
+        let link = "https://wallet.example.org/link/sharing/1"
+        #expect(text.contains("\n  - event: {name: link-accepted, kind: sharing, url: \"\(link)\"}\n"), "\(text)")
+        let played = try await ServerProcess.run("wallet", ["run", self.file])
+        #expect(played.exitCode == 0, "\(played.output)\n\(text)")
+    }
+
+    @Test("a recording needs a lab, a new phone, a new file or one that passes, and no hooks")
     func refused() async throws {
         let server = try await self.lab.start(Self.plainLab)
         let outside = CommandLinePhone(in: self.lab, "outside")
@@ -140,7 +181,12 @@ struct RecordTests {
         #expect(used.exitCode == 64 && used.output.contains("new phone"), "\(used.output)")
         try DurableFile.write([], to: self.file)
         let existing = try await ServerProcess.run("wallet", driving + ["\(self.lab.folder)/n"])
-        #expect(existing.exitCode == 64 && existing.output.contains("exists already"), "\(existing.output)")
+        #expect(existing.exitCode == 64 && existing.output.contains("cannot be continued"), "\(existing.output)")
+        let failing = "case: f\ntitle: t\nsteps:\n  - launch\n  - expect: {screen: UC1.1/1.2}\n"
+        try DurableFile.write(Array(failing.utf8), to: self.file)
+        let failed = try await ServerProcess.run("wallet", driving + ["\(self.lab.folder)/n"])
+        #expect(failed.exitCode == 64 && failed.output.contains("line 5, expect screen"), "\(failed.output)")
+        #expect(try self.text == failing)
         #expect(await server.terminate() == 0)
     }
 }

@@ -122,6 +122,16 @@ struct Step: Sendable {
             }
         }
 
+        /// The PINs that the user enters.
+        var pins: [String] {
+            switch self {
+            case .enter(let pins): pins
+            case .setUp(let setUp): [setUp.pin]
+            case .unlock(let pin): [pin]
+            default: []
+            }
+        }
+
         /// Whether the step runs the app, which means that a planned crash can happen during it.
         var usesApp: Bool {
             switch self {

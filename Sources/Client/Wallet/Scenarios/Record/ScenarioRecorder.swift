@@ -1,6 +1,7 @@
 internal import ConfigText
 internal import DeviceInterface
 internal import HostSystem
+internal import LabFiles
 package import Phone
 internal import SimulatedPhone
 internal import Synchronization
@@ -21,13 +22,16 @@ package final class ScenarioRecorder: Sendable {
         /// The point in time reached by the recorded steps.
         var time: Timestamp
         var isActing = false
+        /// The events of the action in progress.
+        var events: [AppEvent] = []
         var step = ""
         var failure: FileError?
     }
 
     private let path: String
     private let clock: any WallClock
-    private let settings: WalletSettings
+    /// The configuration of the phone to record.
+    package let settings: WalletSettings
     private let server: [(name: String, value: String)]
     private let state: Mutex<State>
 
@@ -37,7 +41,7 @@ package final class ScenarioRecorder: Sendable {
     /// Creates a recorder.
     ///
     /// - Parameters:
-    ///   - path: The file to write. It must not exist.
+    ///   - path: The new file to write.
     ///   - settings: The phone's settings, which must point to a lab.
     ///   - lab: The lab's folder.
     package init(_ path: String, _ settings: WalletSettings, lab: String) throws {
@@ -49,21 +53,96 @@ package final class ScenarioRecorder: Sendable {
         try DurableFile.create([], at: path, mode: 0o644)
     }
 
+    /// The reason why an existing scenario cannot be continued.
+    package struct NotContinued: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    /// Creates a recorder that continues an existing scenario.
+    ///
+    /// Plays the scenario on a new phone, whose app it ends, so that what is recorded begins in the state at the
+    /// scenario's end. The test PINs of the scenario are recorded as they are typed.
+    ///
+    /// - Parameters:
+    ///   - path: The scenario.
+    ///   - settings: The phone's settings, which must point to a lab. The scenario's own configuration is added.
+    ///   - lab: The lab's folder.
+    ///   - home: The home of the new phone.
+    package init(continuing path: String, _ settings: WalletSettings, lab: String, on home: PhoneHome) async throws {
+        let scenario = try Scenario(file: path)
+        var text = try DurableFile.readText(path, atMost: 1 << 20)
+        if !text.hasSuffix("\n") { text += "\n" }
+        let step = "  - kill app\n"
+        let longer = try? Scenario(yaml: text + step, path: path)
+        guard longer?.steps.count == (try Scenario(yaml: text, path: path).steps.count + 1) else {
+            throw NotContinued(description: "its steps must be the end of the file, each after two blanks and a dash")
+        }
+        guard scenario.tearDown.isEmpty else { throw NotContinued(description: "its folder has steps after it") }
+        let usesFolder = scenario.steps.contains { step in
+            switch step.action {
+            case .phone, .clone, .backUp: true
+            default: false
+            }
+        }
+        guard !usesFolder else { throw NotContinued(description: "it copies the phone or uses another one") }
+        let server = try RecordedServer.settings(lab: lab)
+        for (name, value) in scenario.server where !server.contains(where: { $0.name == name && $0.value == value }) {
+            throw NotContinued(description: "the lab's setting \(name) is not \(value)")
+        }
+        var settings = settings
+        scenario.wallet.apply(to: &settings)
+        let world = World(settings: settings, lab: try LabServer(existing: LabFolder(lab)))
+        let deadline = ContinuousClock.now + scenario.timeLimit
+        let run = try ScenarioRun(scenario, in: world, folder: home.path, until: deadline, onPhone: home)
+        let outcome = await run.run()
+        if await run.current.phone.isRunning { text += step }
+        let profile = run.current.phone.device.profile
+        await run.end()
+        if let failure = outcome.failure { throw NotContinued(description: failure.summary) }
+        guard outcome == .passed, run.skips.isEmpty else { throw NotContinued(description: outcome.summary) }
+        self.path = path
+        self.settings = settings
+        self.clock = try settings.clock()
+        self.server = server
+        let pins = TestPINs(known: scenario.steps.flatMap(\.action.pins))
+        self.state = Mutex(State(text: text, pins: pins, profile: profile, time: self.clock.now()))
+    }
+
     /// Observes the phone's actions for the recorder.
     package var actions: ActionObserver {
         ActionObserver(begin: { self.begin($0) }, end: { self.end($0, $1, $2) })
     }
 
-    /// Records a screen that appears on its own, for example when a block ends.
+    /// Records an event, or a screen that appears on its own, for example when a block ends.
     package func note(_ event: WalletEvent) {
-        guard case .screen(let screen, _) = event else { return }
         self.state.withLock { state in
-            guard !state.isActing, state.profile != nil, screen.step != state.step else { return }
-            self.advance(&state, atLeast: 0)
-            state.text += "  - expect: {\(Self.expectation(of: screen))}\n"
-            state.step = screen.step
-            self.write(&state)
+            switch event {
+            case .screen(let screen, _):
+                guard !state.isActing, state.profile != nil, screen.step != state.step else { return }
+                self.advance(&state, atLeast: 0)
+                state.text += "  - expect: {\(Self.expectation(of: screen))}\n"
+                state.step = screen.step
+            case .event(let event):
+                state.events.append(event)
+                guard !state.isActing, state.profile != nil else { return }
+                self.advance(&state, atLeast: 0)
+                Self.add(&state.events, to: &state.text)
+            case .step, .locked: return
+            }
+            if !state.isActing { self.write(&state) }
         }
+    }
+
+    /// Adds a step for each event, and removes the events.
+    private static func add(_ events: inout [AppEvent], to text: inout String) {
+        for event in events {
+            var fields = [("name", ConfigValue.word(event.name))]
+            for (name, value) in event.values.sorted(by: { $0.key < $1.key }) {
+                fields.append((name, .word(value.text)))
+            }
+            text += "  - event: \(fields.count == 1 ? event.name : RecordedText.fields(fields))\n"
+        }
+        events = []
     }
 
     /// Throws the error if the file could not be written.
@@ -90,11 +169,12 @@ package final class ScenarioRecorder: Sendable {
         self.state.withLock { state in
             state.isActing = false
             state.profile = profile
-            guard let result else { return }
+            guard let result else { return state.events = [] }
             state.step = result.screen.step
             let step = Self.step(action, &state.pins)
             state.text += "  - \(step)\n"
             state.text += "  - expect: {\(Self.expectation(of: result))}\n"
+            Self.add(&state.events, to: &state.text)
             self.write(&state)
         }
     }

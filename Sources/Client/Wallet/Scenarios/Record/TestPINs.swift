@@ -9,6 +9,14 @@ internal import WalletFlows
 struct TestPINs {
     private var known: [(entry: PINEntry, text: String)] = []
 
+    /// - Parameter texts: Test PINs of an existing recording, which stand for themselves.
+    init(known texts: [String] = []) {
+        self.known = texts.compactMap { text in
+            guard case .complete(let entry) = PINInput(typed: text.utf8) else { return nil }
+            return (entry, text)
+        }
+    }
+
     /// Returns the digits to record for an input.
     mutating func text(for input: PINInput) -> String {
         guard case .complete(let entry) = input else {
@@ -16,10 +24,10 @@ struct TestPINs {
             return if case .malformed(.digitsOnly) = input { "02479x" } else { "02479" }
         }
         if let (_, text) = self.known.first(where: { $0.entry.isEqual(to: entry) }) { return text }
-        let used = self.known.filter { $0.entry.brokenRule == entry.brokenRule }.count
+        let used = Set(self.known.map(\.text))
         let candidates = Self.candidates(entry.brokenRule)
         // Each rule has as many candidates as PINs that break it, and a thousand candidates break no rule.
-        let text = candidates[min(used, candidates.count - 1)]
+        let text = candidates.first { !used.contains($0) } ?? candidates[candidates.count - 1]
         // The caller's entry is wiped once the flows release it. This copy lasts until the recording ends.
         if case .complete(let copy) = input.enteredAgain() { self.known.append((copy, text)) }
         return text

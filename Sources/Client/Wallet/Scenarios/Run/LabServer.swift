@@ -14,6 +14,8 @@ final class LabServer: Sendable {
     private let binary: String
     private let socket: String
     private let logFile: String?
+    /// Whether the server was started by another program.
+    private let isExisting: Bool
     private let state: Mutex<State>
 
     private struct State {
@@ -63,6 +65,17 @@ final class LabServer: Sendable {
         for (name, value) in settings { environment[Self.variable(name)] = value }
         self.state = Mutex(State(environment: environment))
         self.logFile = logFile
+        self.isExisting = false
+    }
+
+    /// Uses a lab whose server is already running, and which this object neither starts nor stops.
+    init(existing lab: LabFolder) throws(LabError) {
+        self.lab = lab
+        self.binary = ""
+        self.socket = try lab.adminSocket()
+        self.state = Mutex(State(environment: [:]))
+        self.logFile = lab.logFile
+        self.isExisting = true
     }
 
     /// Returns the environment variable for a setting such as `pin.attempts-per-round`.
@@ -70,7 +83,7 @@ final class LabServer: Sendable {
         "REMOTE_PIN_" + setting.uppercased().map { $0 == "." || $0 == "-" ? "_" : "\($0)" }.joined()
     }
 
-    var isRunning: Bool { self.state.withLock { $0.program != nil } }
+    var isRunning: Bool { self.isExisting || self.state.withLock { $0.program != nil } }
 
     /// The output of all server processes, or the contents of the log file if there is one.
     var log: String {

@@ -22,13 +22,21 @@ final class ScenarioPhone {
     private var pictures: [Wording.Language: Picture] = [:]
     private var wasLocked = true
 
-    init(_ name: String, folder: String, world: World, profile: DeviceProfile) throws(PhoneError) {
+    /// - Parameter home: The phone's home, or nil for one in `folder`.
+    init(
+        _ name: String,
+        in home: PhoneHome? = nil,
+        folder: String,
+        world: World,
+        profile: DeviceProfile
+    ) throws(PhoneError) {
         self.name = name
         self.recorder = EventRecorder(self.process)
         self.clock = PhoneClock(try world.settings.clock())
         let (process, storage, recorder, clock) = (self.process, self.storage, self.recorder, self.clock)
+        let home = if let home { home } else { try PhoneHome("\(folder)/\(name)") }
         self.phone = try Phone(
-            PhoneHome("\(folder)/\(name)"),
+            home,
             world.settings,
             new: profile,
             Phone.Behavior(skipsSplash: true),

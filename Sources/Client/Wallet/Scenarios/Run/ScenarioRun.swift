@@ -37,6 +37,7 @@ final class ScenarioRun {
         folder: String,
         until deadline: ContinuousClock.Instant,
         updatesScreens: Bool = false,
+        onPhone home: PhoneHome? = nil,
         pause: ScenarioRunner.Pause? = nil
     ) throws(StepProblem) {
         self.scenario = scenario
@@ -45,7 +46,7 @@ final class ScenarioRun {
         self.deadline = deadline
         self.updatesScreens = updatesScreens
         self.pause = pause
-        self.current = try Self.makePhone(Self.firstPhone, scenario.device, world, folder)
+        self.current = try Self.makePhone(Self.firstPhone, in: home, scenario.device, world, folder)
         self.phones[Self.firstPhone] = self.current
     }
 
@@ -201,12 +202,13 @@ final class ScenarioRun {
 
     private static func makePhone(
         _ name: String,
+        in home: PhoneHome? = nil,
         _ device: DeviceChange,
         _ world: World,
         _ folder: String
     ) throws(StepProblem) -> ScenarioPhone {
         do {
-            return try ScenarioPhone(name, folder: folder, world: world, profile: device.newProfile)
+            return try ScenarioPhone(name, in: home, folder: folder, world: world, profile: device.newProfile)
         } catch {
             throw .failed("the phone cannot be created: \(error)")
         }

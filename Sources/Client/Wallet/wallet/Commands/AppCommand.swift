@@ -61,7 +61,7 @@ struct AppCommand: PhoneCommand {
             throw WalletCommandFailure.usage("`wallet app` needs a terminal; a program can use `wallet drive`")
         }
         let events = WalletEventQueue()
-        let (phone, recorder) = try self.phone(
+        let (phone, recorder) = try await self.phone(
             Phone.Behavior(asksPerson: true),
             recording: self.recording,
             report: events.report,

@@ -21,7 +21,7 @@ struct AppSession {
         let printer = Printer(isJSON: command.output.json, showsSteps: command.output.trace)
         let status: WalletExitStatus
         do {
-            let phone = try command.phone(Phone.Behavior(skipsSplash: true), observer: printer.print).phone
+            let phone = try await command.phone(Phone.Behavior(skipsSplash: true), observer: printer.print).phone
             status = try await body(AppSession(phone: phone, printer: printer))
             await phone.endProcess()
         } catch {

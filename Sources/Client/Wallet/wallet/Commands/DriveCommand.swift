@@ -45,7 +45,7 @@ struct DriveCommand: PhoneCommand {
         let printer = Printer(isJSON: true, showsSteps: false)
         do {
             let behavior = Phone.Behavior(skipsSplash: !self.splash, asksPerson: true)
-            let (phone, recorder) = try self.phone(
+            let (phone, recorder) = try await self.phone(
                 behavior,
                 recording: self.recording,
                 observer: printer.print

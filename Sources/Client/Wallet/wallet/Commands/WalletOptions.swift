@@ -64,12 +64,13 @@ extension PhoneCommand {
         recording: RecordOptions? = nil,
         report: @escaping @Sendable (String) -> Void = { StandardStreams.writeError("wallet: \($0)\n") },
         observer: @escaping @Sendable (WalletEvent) -> Void
-    ) throws -> (phone: Phone, recorder: ScenarioRecorder?) {
+    ) async throws -> (phone: Phone, recorder: ScenarioRecorder?) {
         let home = try PhoneHome(self.options.home)
         var settings = try WalletSettings(home: home, lab: self.options.lab)
         if let language = self.options.language?.language { settings.wording.language = language }
         let profile = try self.device.newProfile()
-        let recorder = try recording?.recorder(self, settings, home)
+        let recorder = try await recording?.recorder(self, settings, home)
+        if let recorder { settings = recorder.settings }
         var behavior = behavior
         // The splash screen disappears after a second without user input, so it is not part of a scenario.
         if recorder != nil { behavior.skipsSplash = true }
@@ -94,8 +95,11 @@ extension PhoneCommand {
 struct RecordOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Write what is played to this new file, as a scenario with an expectation after each step.",
-            discussion: "Needs --lab and a new phone. Typed PINs are replaced by test PINs.",
+            "Write what is played to this file, as a scenario with an expectation after each step.",
+            discussion: """
+                Needs --lab and a new phone. An existing scenario is first played on that phone, then continued. Typed \
+                PINs are replaced by test PINs.
+                """,
             valueName: "file"
         ),
         completion: .file()
@@ -111,7 +115,7 @@ struct RecordOptions: ParsableArguments {
         _ command: some PhoneCommand,
         _ settings: WalletSettings,
         _ home: PhoneHome
-    ) throws -> ScenarioRecorder? {
+    ) async throws -> ScenarioRecorder? {
         guard let record else { return nil }
         guard let lab = command.options.lab.map(Environment.absolute), settings.clockFile != nil else {
             throw WalletCommandFailure.usage("--record works only with a lab: name it with --lab")
@@ -125,10 +129,12 @@ struct RecordOptions: ParsableArguments {
             throw WalletCommandFailure.usage("--record cannot be combined with hooks: a scenario does not run them")
         }
         let path = Environment.absolute(record)
-        guard !DurableFile.exists(path) else {
-            throw WalletCommandFailure.usage("\(record) exists already; --record writes a new file")
+        guard DurableFile.exists(path) else { return try ScenarioRecorder(path, settings, lab: lab) }
+        do {
+            return try await ScenarioRecorder(continuing: path, settings, lab: lab, on: home)
+        } catch {
+            throw WalletCommandFailure.usage("\(record) exists already and cannot be continued: \(error)")
         }
-        return try ScenarioRecorder(path, settings, lab: lab)
     }
 }
 
