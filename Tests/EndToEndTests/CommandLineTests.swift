@@ -59,6 +59,43 @@ struct CommandLineTests {
         #expect(try await self.phone.run("open").exitCode == 13, "the revocation is cached while the server is down")
     }
 
+    @Test("confirm exits with 0 only if the PIN or, if the host allows it, the prompt has confirmed")
+    func confirm() async throws {
+        let server = try await self.lab.start()
+        let flag = ["admin", "flags", "set", "safe-biometric-unlock", "on", "--lab", self.lab.lab.path]
+        #expect(try await ServerProcess.run("remote-pin-server", flag).exitCode == 0)
+        let setup = try await self.phone.run(
+            "setup",
+            "--biometrics",
+            "face",
+            "--enable-biometrics",
+            "--code-written-down",
+            pins: [Self.pin]
+        )
+        #expect(setup.exitCode == 0, "\(setup.output)")
+        func confirm(_ arguments: String..., pins: [String] = []) async throws -> (Int32, outcomes: [String]) {
+            let script = "\(self.lab.folder)/hook-\(arguments.last ?? "")"
+            let run = try await self.phone.run("confirm", "--title", "Pay", "--biometric-hook", script, pins: pins)
+            let names = run.output.split(separator: "\n").compactMap { try? JSONValue(String($0))["name"]?.string }
+            return (run.exitCode, names.filter { ["confirmed", "declined"].contains($0) })
+        }
+        let answer =
+            "case $(cat) in *'\"purpose\":\"confirm\"'*) echo '{\"result\":\"RESULT\"}';; "
+            + "*) echo '{\"result\":\"confirmed\"}';; esac"
+        for result in ["confirmed", "cancelled"] {
+            let script = "#!/bin/sh\n\(answer.replacing("RESULT", with: result))\n"
+            try DurableFile.write(Array(script.utf8), to: "\(self.lab.folder)/hook-\(result)", mode: 0o755)
+        }
+        #expect(try await confirm("cancelled", pins: ["864209"]) == (10, []))
+        #expect(try await confirm("cancelled", pins: [Self.pin]) == (0, ["confirmed"]))
+        try DurableFile.write(Array("confirm_with_prompt: true\n".utf8), to: "\(self.phone.home)/wallet.yaml")
+        #expect(try await confirm("confirmed") == (0, ["confirmed"]))
+        #expect(try await confirm("cancelled") == (18, ["declined"]))
+        #expect(try await self.phone.run("confirm", "--title", "").exitCode == 64)
+        #expect(try await self.phone.counted() == 0)
+        #expect(await server.terminate() == 0)
+    }
+
     @Test("a PIN is read from a descriptor or a file, and no option accepts it")
     func pinSources() async throws {
         let server = try await self.lab.start()

@@ -66,6 +66,10 @@ struct DriveTests {
             (#"{"do":"device","set":{"conditions":["lose-next-reply","delay:1"],"sensor":{"reject":2}}}"#, "done"),
             (#"{"do":"device","set":{"conditions":[],"sensor":"ask"}}"#, "done"), (#"{"do":"background"}"#, "done"),
             (#"{"do":"tap","action":"obtain"}"#, "in-background"), (#"{"do":"resume"}"#, "done"), ("", "bad-line"),
+            (#"{"do":"confirm"}"#, "missing-field"), (#"{"do":"confirm","title":" "}"#, "bad-value"),
+            (#"{"do":"confirm","title":"Pay \u001b[2J","details":"\u202eTo\nall"}"#, "done"),
+            (#"{"do":"confirm","title":"Pay"}"#, "not-offered"), (#"{"do":"enter","pin":"864209"}"#, "done"),
+            (#"{"do":"confirm","title":"Pay"}"#, "done"), (#"{"do":"tap","action":"back"}"#, "done"),
             (#"{"do":"session","kind":"disclosure"}"#, "done"), (#"{"do":"end"}"#, "done"),
             (#"{"do":"resume"}"#, "done"),
             (#"{"do":"biometric","present":"mismatch"}"#, "cancelled"), (#"{"do":"tap","action":"close"}"#, "done"),
@@ -88,6 +92,12 @@ struct DriveTests {
         #expect(result?["exitCode"] == .integer(0))
         let lines = driven.written.withLock { $0 }
         for line in lines { #expect(schema.findings(in: line).isEmpty, "\(line)") }
+        let outcomesOfConfirmations = try lines.map { try JSONValue($0) }.filter { line in
+            line["name"] == .string("confirmed") || line["name"] == .string("declined")
+        }
+        #expect(outcomesOfConfirmations.map { $0["name"]?.string } == ["confirmed", "declined"])
+        #expect(outcomesOfConfirmations.first?["values"]?["title"] == .string(#"Pay \u{1B}[2J"#))
+        #expect(outcomesOfConfirmations.first?["values"]?["details"] == .string(#"\u{202E}To\u{A}all"#))
         #expect(!lines.joined().contains("864209"))
         #expect(await server.terminate() == 0)
         #expect(!server.output.contains("864209"))

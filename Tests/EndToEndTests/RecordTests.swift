@@ -59,7 +59,8 @@ struct RecordTests {
             [
                 #"{"do":"resume"}"#, #"{"do":"biometric","present":"cancel"}"#, #"{"do":"look"}"#,
                 #"{"do":"enter","pin":"639284"}"#, #"{"do":"tap","action":"close"}"#,
-                #"{"do":"enter","pin":"480517"}"#, #"{"do":"device","set":{"network":"off"}}"#, #"{"do":"end"}"#,
+                #"{"do":"enter","pin":"480517"}"#, #"{"do":"confirm","title":"Pay: \u001b[1m","details":"\"1\""}"#,
+                #"{"do":"tap","action":"cancel"}"#, #"{"do":"device","set":{"network":"off"}}"#, #"{"do":"end"}"#,
                 #"{"do":"launch"}"#, #"{"do":"biometric","present":"match"}"#,
             ],
             driven
@@ -73,6 +74,7 @@ struct RecordTests {
         let text = try self.text
         for typed in ["222222", "480517", "639284"] { #expect(!text.contains(typed)) }
         #expect(text.contains("- advance: 36") && text.contains("- device: {network: off}"), "\(text)")
+        #expect(text.contains(#"- confirm: {title: "Pay: \\u{1B}[1m", details: "\"1\""}"#), "\(text)")
         #expect(!text.contains("- tap: settings"), "a refused command is not recorded")
         let steps = text.split(separator: "\n").drop { $0 != "steps:" }.dropFirst()
         let expectations = steps.count { $0.hasPrefix("  - expect: {") }

@@ -66,10 +66,13 @@ struct StepKindsTests {
 
     @Test("a refused action passes if the app refuses it, and no other failure counts as a refusal")
     func refused() async throws {
-        let passed = try await self.play("- refused: {tap: skip}\n- launch\n- refused: {enter: '024791'}")
+        let passed = try await self.play(
+            "- refused: {tap: skip}\n- launch\n- refused: {enter: '024791'}\n- refused: {confirm: {title: Pay}}"
+        )
         #expect(passed.outcome == .passed, "\(passed.outcome)")
         for (steps, reason) in [
-            ("- launch\n- refused: {tap: skip}", "did not refuse")
+            ("- launch\n- refused: {tap: skip}", "did not refuse"),
+            ("- launch\n- refused: {confirm: {title: ' '}}", "must not be blank"),
         ] {
             guard case .failed(let failure) = try await self.play(steps).outcome else {
                 Issue.record("it passed: \(steps)")

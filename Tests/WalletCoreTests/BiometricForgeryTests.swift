@@ -47,7 +47,7 @@ struct BiometricForgeryTests {
         Lie(name: "another answer") { _ in .reportWipe },
     ]
 
-    private static func tell(_ lie: Lie, on phone: FakePhone) {
+    static func tell(_ lie: Lie, on phone: FakePhone) {
         phone.server.withState { state in
             state.forge = { result in
                 guard case .openSession(.active(let wallet)) = result else { return result }

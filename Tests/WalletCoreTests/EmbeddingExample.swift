@@ -42,6 +42,13 @@ struct HostApplication {
         }
     }
 
+    /// Asks the user to confirm a payment, and returns the screen that asks.
+    ///
+    /// The observer receives the outcome.
+    func pay(_ amount: String, to shop: String) async throws -> Screen {
+        try await self.wallet.confirm(ConfirmationRequest(title: "Pay \(amount)", details: "To \(shop)"))
+    }
+
     /// Hides the contents of the wallet while it is locked; returns when the wallet is released.
     func follow(hiding hide: (Bool) async -> Void) async {
         for await isLocked in self.wallet.lockStates { await hide(isLocked) }

@@ -25,6 +25,8 @@ struct AppUnderTest {
     private(set) var events: [AppEvent] = []
     /// True if a flow may get an event that its state does not take.
     var toleratesIgnored = false
+    /// The number of accepted requests for a confirmation, and the length of the trace at the last one.
+    private(set) var confirmations = (count: 0, start: 0)
     /// Every entered PIN, referenced weakly: the flows alone decide how long it is kept.
     private var entries: [WeakEntry] = []
 
@@ -123,6 +125,12 @@ struct AppUnderTest {
     @discardableResult mutating func timer() -> Reaction? { self.note(self.app.timerFired(self.snapshot)) }
     @discardableResult mutating func open(_ destination: AppDestination) -> Reaction? {
         self.note(self.app.open(destination, self.snapshot))
+    }
+    /// The host asks for a confirmation.
+    @discardableResult mutating func confirm(_ confirmation: ConfirmationRequest) -> Reaction? {
+        guard let action = self.app.confirm(confirmation, self.snapshot) else { return nil }
+        self.confirmations = (self.confirmations.count + 1, self.trace.count)
+        return self.note(action)
     }
     @discardableResult mutating func enter(_ digits: String) -> Reaction? {
         let input = PINInput(typed: digits.utf8)

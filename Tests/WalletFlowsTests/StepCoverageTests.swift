@@ -88,6 +88,18 @@ struct Invariants {
         #expect(!scene.values.contains { if case .deletionCode = $0 { true } else { false } })
     }
 
+    /// Each confirmation for the host has one outcome, or is still open, and `confirmed` follows a PIN or a prompt, the
+    /// wallet's status and the update policy.
+    static func checkConfirmations(_ app: AppUnderTest) {
+        let outcomes = app.events.count { $0.name == "confirmed" || $0.name == "declined" }
+        let isOpen = app.app.stack.isConfirmingForHost
+        #expect(outcomes + (isOpen ? 1 : 0) == app.confirmations.count)
+        guard !isOpen, case .some(.confirmed) = app.events.last else { return }
+        let steps = app.trace[app.confirmations.start...]
+        let proof = steps.firstIndex { $0 == "PF2.4/1.2a" || $0 == "PF2.4/1.6a" } ?? steps.endIndex
+        #expect(steps[proof...].contains("PF2.4/1.3") && steps[proof...].contains("PF2.4/1.4"))
+    }
+
     /// One of each answer, and of each outcome that a flow tells apart.
     private static let answers: [Answer] =
         [
@@ -116,6 +128,7 @@ struct Invariants {
 
     static func check(_ app: AppUnderTest) {
         Self.checkLock(app)
+        Self.checkConfirmations(app)
         guard case .some(.show(let scene)) = app.last else { return }
         let step = scene.step.description
         if scene.input != nil || scene.prompt != nil {

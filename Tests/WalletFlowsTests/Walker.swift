@@ -34,6 +34,7 @@ struct Walker {
             self.app.snapshot.biometricMode = self.pick(BiometricMode.allCases)
         }
         if self.chance(4) { self.app.snapshot.hostSession = self.pick(HostSession.allCases) }
+        self.app.snapshot.hostAllowsPrompt = self.chance(2)
     }
 
     mutating func walk(events: Int) {
@@ -57,7 +58,7 @@ struct Walker {
         self.app.toleratesIgnored = true
         self.launch()
         for _ in 0..<events {
-            switch Int.random(in: 0..<12, using: &self.generator) {
+            switch Int.random(in: 0..<13, using: &self.generator) {
             case 0: self.app.tap(self.pick(ActionID.allCases))
             case 1: self.app.enter(self.pick(["024791", "12", "135790"]))
             case 2: self.app.present(self.pick(Presentation.allCases))
@@ -67,13 +68,17 @@ struct Walker {
             case 6: self.app.background()
             case 7: self.app.snapshot.isLocked = self.chance(2)
             case 8: self.app.open(self.pick([.changePIN, .deletionCode, .wipe]))
-            case 9: self.app.app.noteResume(opening: self.link(), self.app.snapshot)
+            case 9: if let confirmation = Self.confirmation { self.app.confirm(confirmation) }
+            case 10: self.app.app.noteResume(opening: self.link(), self.app.snapshot)
             case _: self.step()
             }
             if self.chance(3) { self.wait() }
             Invariants.checkLock(self.app)
+            Invariants.checkConfirmations(self.app)
         }
     }
+
+    private static let confirmation = try? ConfirmationRequest(title: "(title)", details: "(details)")
 
     private mutating func step() {
         if case .some(.ask(let effect)) = self.app.last { self.answer(effect) } else { self.act() }
@@ -86,7 +91,9 @@ struct Walker {
 
     private mutating func act() {
         guard let screen = self.app.screen, let scene = self.app.app.scene else { return }
-        if self.chance(self.trouble) {
+        if self.chance(10), let confirmation = Self.confirmation, self.app.confirm(confirmation) != nil {
+            return
+        } else if self.chance(self.trouble) {
             self.leaveAndReturn()
         } else if self.chance(self.trouble) {
             self.wait()
@@ -154,6 +161,13 @@ struct Walker {
             self.app.answer(.progressKept)
         case .prompt: self.app.answer(.prompted(self.promptResult()))
         case .unlockWithBiometrics: self.app.unlocked(self.promptResult())
+        case .confirmWithBiometrics:
+            // The session may withdraw the flag.
+            if self.chance(6) {
+                self.app.snapshot.wantsSafeMode = false
+                self.app.snapshot.biometricMode = .fallback
+            }
+            self.app.answer(.prompted(self.promptResult()))
         case .migrateBiometrics: self.migrated()
         case .enableBiometrics(let method):
             self.app.snapshot.biometricMode = self.app.snapshot.wantsSafeMode ? .safe : .fallback

@@ -12,6 +12,8 @@ public struct Prompt: Hashable, Sendable {
         case changePIN = "change-pin"
         /// To change from the PIN-fallback mode to the safe mode.
         case migrate
+        /// To confirm an action of the host application in the safe mode.
+        case confirm
     }
 
     /// The reason for showing the prompt.

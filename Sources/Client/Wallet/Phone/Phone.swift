@@ -232,6 +232,12 @@ package actor Phone {
         }
     }
 
+    /// Asks the user to confirm an action of the host application.
+    @discardableResult
+    package func confirm(_ confirmation: ConfirmationRequest) async throws(PhoneError) -> Screen {
+        try await self.inFront(.confirm(confirmation)) { wallet in try await wallet.confirm(confirmation) }
+    }
+
     /// Opens the screen for a one-shot command.
     @discardableResult
     package func goTo(_ destination: AppDestination) async throws(PhoneError) -> Screen {
@@ -356,6 +362,7 @@ extension Phone {
         walletSettings.issuer = HookedIssuer(for: self.device, self.hooks) ?? SimulatedIssuer(for: self.device)
         walletSettings.lockTimes = self.settings.lockTimes
         walletSettings.pinAfterEnrollment = self.settings.pinAfterEnrollment
+        walletSettings.confirmsWithPrompt = self.settings.confirmsWithPrompt
         if let linkBase = self.settings.linkBase { walletSettings.linkBase = linkBase }
         do {
             return try Wallet(

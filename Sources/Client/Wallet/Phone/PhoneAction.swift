@@ -13,6 +13,7 @@ package enum PhoneAction: Sendable {
     case enter(PINInput)
     case present(Presentation)
     case hostSession(HostSession?)
+    case confirm(ConfirmationRequest)
 }
 
 /// The visible state of the app after an action.

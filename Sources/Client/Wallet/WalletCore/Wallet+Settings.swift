@@ -19,6 +19,10 @@ extension Wallet {
         public var linkBase = "https://wallet.example.org/link"
         /// The time until the wallet locks itself.
         public var lockTimes = LockTimes()
+        /// Whether the phone's prompt confirms the host's actions in the safe biometric mode, instead of the PIN.
+        ///
+        /// It applies to ``Wallet/confirm(_:)`` only. The server does not count the attempts at such a prompt.
+        public var confirmsWithPrompt = false
 
         /// Whether the fallback mode requires the PIN once after a biometric was enrolled on the phone.
         ///

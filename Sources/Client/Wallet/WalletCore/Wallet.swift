@@ -156,6 +156,21 @@ public actor Wallet {
         try await self.runIfOffered(.noPrompt) { app, facts in app.present(presentation, facts) }
     }
 
+    /// Asks the user to confirm an action of the host application (PF2.4), and returns the screen that asks.
+    ///
+    /// The user confirms with the PIN or, with ``Settings/confirmsWithPrompt``, with the phone's prompt. The server is
+    /// then asked for the wallet's status. The outcome is sent to the observer as ``AppEvent/confirmed(_:)`` or
+    /// ``AppEvent/declined(_:)``, exactly once, unless the process ends before. A lock declines.
+    ///
+    /// The texts are only shown: they are not sent to the server, and nothing is signed.
+    ///
+    /// - Throws: ``WalletError/locked``, or ``WalletError/cannotConfirm`` if the app is in the background, shows a
+    ///   prompt, or is already asking.
+    public func confirm(_ confirmation: ConfirmationRequest) async throws(WalletError) -> Screen {
+        guard self.engine.unlocked != nil else { throw .locked }
+        return try await self.runIfOffered(.cannotConfirm) { app, facts in app.confirm(confirmation, facts) }
+    }
+
     /// Opens the screen for a one-shot command.
     package func open(_ destination: AppDestination) async throws(WalletError) -> Screen {
         guard destination == .wipe || self.engine.unlocked != nil else { throw .locked }

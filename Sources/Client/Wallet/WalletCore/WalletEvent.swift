@@ -40,6 +40,8 @@ public enum WalletError: Error, Hashable, Sendable, CustomStringConvertible {
     ///
     /// Unlock it first.
     case locked
+    /// The app is in the background, shows a prompt, or is already asking for a confirmation.
+    case cannotConfirm
 
     /// Converts the errors thrown when a wallet's files are opened.
     init(_ error: any Error) {
@@ -61,6 +63,8 @@ public enum WalletError: Error, Hashable, Sendable, CustomStringConvertible {
         case .noInput: "the current screen does not ask for a PIN"
         case .noPrompt: "no prompt of the operating system is open"
         case .locked: "the wallet is locked"
+        case .cannotConfirm:
+            "the app cannot ask for a confirmation while it is in the background, shows a prompt or is already asking"
         }
     }
 }

@@ -20,6 +20,10 @@ public enum AppEvent: Hashable, Sendable {
     ///
     /// The user is also notified after the next unlock.
     case tampering(Tampering)
+    /// The user has confirmed the host's action with the PIN or, if the host allows it, with the phone's prompt.
+    case confirmed(ConfirmationRequest)
+    /// The host's action was not confirmed: the user declined, or the app was locked, blocked, revoked or wiped.
+    case declined(ConfirmationRequest)
 
     /// The name used by programs.
     ///
@@ -33,6 +37,8 @@ public enum AppEvent: Hashable, Sendable {
         case .scanRequested: "scan-requested"
         case .linkAccepted: "link-accepted"
         case .tampering: "tampering"
+        case .confirmed: "confirmed"
+        case .declined: "declined"
         }
     }
 
@@ -42,6 +48,8 @@ public enum AppEvent: Hashable, Sendable {
         case .suspended, .closed, .storeOpened, .pidRequested, .scanRequested: [:]
         case .linkAccepted(let kind, let url): ["kind": .text(kind.rawValue), "url": .text(url)]
         case .tampering(let finding): ["kind": .text(finding.rawValue)]
+        case .confirmed(let confirmation), .declined(let confirmation):
+            ["title": .text(confirmation.title), "details": .text(confirmation.details)]
         }
     }
 }

@@ -26,6 +26,8 @@ package struct AppStateMachine: Sendable {
     /// The rest of the lock follows when it comes back.
     var owesLock = false
     var banner: Text?
+    /// The action of the host application whose confirmation has no outcome yet.
+    private var confirmation: ConfirmationRequest?
     /// The uptime at which the current screen appeared.
     var shownAt = Duration.zero
     /// The steps taken since the last call to ``takeTrace()``.
@@ -73,8 +75,15 @@ package struct AppStateMachine: Sendable {
     /// The steps that led to them are in the trace.
     ///
     /// The event of an ``Action/leave(_:_:)`` is not included.
+    ///
+    /// Invariant: each confirmation for the host has exactly one outcome. If its flow has ended in any way other than
+    /// `confirmed`, it was declined.
     package mutating func takeEvents() -> [AppEvent] {
         defer { self.events = [] }
+        if let confirmation, !self.stack.isConfirmingForHost {
+            if !self.events.contains(.confirmed(confirmation)) { self.events.append(.declined(confirmation)) }
+            self.confirmation = nil
+        }
         return self.events
     }
 
@@ -91,6 +100,19 @@ package struct AppStateMachine: Sendable {
         case .deletionCode: self.follow(.call(ViewDeletionCode()), snapshot)
         case .wipe: self.follow(.call(WipeAppData()), snapshot)
         }
+    }
+
+    /// Asks the user to confirm an action of the host application, on top of the current screen.
+    ///
+    /// Returns nil if this is not possible now. The request does not count as using the app, so it does not delay the
+    /// lock.
+    package mutating func confirm(_ confirmation: ConfirmationRequest, _ snapshot: Snapshot) -> Action? {
+        guard !self.isWaiting, !snapshot.isLocked, self.idleness.hiddenSince == nil, self.confirmation == nil,
+            self.stack.isBehindLock, self.scene?.kind == .screen
+        else { return nil }
+        self.confirmation = confirmation
+        if let lock = self.lockOverdue(snapshot) { return lock }
+        return self.follow(.call(ConfirmForHost(confirmation)), snapshot)
     }
 
     /// Selects an action on the current screen.
@@ -281,7 +303,7 @@ extension AppStateMachine {
             self.stack.popToScene()
             // If the lock has ended the flows below, continue as after a shutdown.
             return self.stack.isEmpty ? .goTo(Dashboard()) : .stay
-        case .allowed, .confirmed, .retry, .back, .succeeded, .link, .tryAgain, .closed:
+        case .allowed, .confirmed, .confirmedByPrompt, .retry, .back, .succeeded, .link, .tryAgain, .closed:
             self.stack.pop()
             return self.stack.top.map { $0.handle(.returned(result), snapshot) }
         }

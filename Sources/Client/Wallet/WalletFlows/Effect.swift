@@ -28,6 +28,8 @@ package enum Effect: Equatable, Sendable {
     case prompt(Prompt, Presentation)
     /// UC2.3/1.2: shows the prompt, opens a session, and then opens the biometric slot.
     case unlockWithBiometrics(Presentation)
+    /// PF2.4/1.6: the same while the wallet is unlocked, to confirm an action of the host application.
+    case confirmWithBiometrics(Presentation)
     /// UC2.1/1.4a and UC2.2/1.5: creates a keychain item and a slot under it, in the mode requested by the server.
     case enableBiometrics(UnlockMethod)
     /// UC2.2/1.6: restores the PIN slot without biometrics, and removes the item and its slot.
@@ -62,14 +64,16 @@ package enum Effect: Equatable, Sendable {
         case .recoveryCodeLinked: if case .linkRecoveryCode = self { true } else { false }
         case .verdict:
             switch self {
-            case .checkPIN, .changePIN, .showDeletionCode, .linkRecoveryCode, .unlockWithBiometrics: true
+            case .checkPIN, .changePIN, .showDeletionCode, .linkRecoveryCode, .unlockWithBiometrics,
+                .confirmWithBiometrics:
+                true
             case .askUpdatePolicy, .askStatus, .askPINState, .enroll, .prompt, .enableBiometrics, .disableBiometrics,
                 .migrateBiometrics, .obtainPID, .wipe, .keepProgress, .lock:
                 false
             }
         case .prompted, .itemGone:
             switch self {
-            case .prompt, .unlockWithBiometrics, .migrateBiometrics: true
+            case .prompt, .unlockWithBiometrics, .confirmWithBiometrics, .migrateBiometrics: true
             case .askUpdatePolicy, .askStatus, .askPINState, .checkPIN, .enroll, .changePIN, .showDeletionCode,
                 .enableBiometrics,
                 .disableBiometrics, .obtainPID, .linkRecoveryCode, .wipe, .keepProgress, .lock:
@@ -107,11 +111,12 @@ package enum Answer: Sendable {
     case wiped(serverTold: Bool)
     /// The progress of the setup has been stored.
     case progressKept
-    /// The answer to ``Effect/prompt(_:_:)``, ``Effect/unlockWithBiometrics(_:)`` and ``Effect/migrateBiometrics(_:)``.
+    /// The answer to ``Effect/prompt(_:_:)``, ``Effect/unlockWithBiometrics(_:)``,
+    /// ``Effect/confirmWithBiometrics(_:)`` and ``Effect/migrateBiometrics(_:)``.
     ///
-    /// For the last two, `confirmed` means that the entire effect has been performed.
+    /// For all but the first, `confirmed` means that the entire effect has been performed.
     case prompted(PromptResult)
-    /// The answer to the same three effects if the item guarded by the prompt is no longer in the keychain, for example
+    /// The answer to the same effects if the item guarded by the prompt is no longer in the keychain, for example
     /// after a restore to another device.
     case itemGone
     /// Biometrics have been turned on or off as requested.

@@ -186,6 +186,10 @@ enum FlowResult: Sendable {
     case allowed
     /// PF2.8 and PF2.4: the right PIN, kept for the instruction that it authorizes.
     case confirmed(PINEntry)
+    /// PF2.4: the phone's prompt has confirmed an action of the host application.
+    ///
+    /// It authorizes no instruction.
+    case confirmedByPrompt
     /// PF2.8: the PIN must be entered again.
     case retry
     /// Back to the previous screen of the calling flow.

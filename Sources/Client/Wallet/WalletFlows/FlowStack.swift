@@ -97,6 +97,9 @@ struct FlowStack: Sendable {
         return true
     }
 
+    /// Whether the user is asked to confirm an action of the host application.
+    var isConfirmingForHost: Bool { self.frames.contains { $0.flow is ConfirmForHost } }
+
     /// Whether a flow is active that the user cannot get past: a rooted device, a blocked version, or a revocation.
     var isBeforeLock: Bool {
         self.frames.contains { frame in frame.flow.place == .beforeLock }

@@ -48,6 +48,8 @@ package struct Snapshot: Sendable {
     package var unlockMethod = UnlockMethod.biometric
     /// Whether the server last asked this wallet to use the safe biometric mode.
     package var wantsSafeMode = false
+    /// Whether the host application lets the phone's prompt confirm its actions in the safe biometric mode.
+    package var hostAllowsPrompt = false
     /// The session in progress in the host application.
     package var hostSession: HostSession?
     /// The base address of the wallet's links, such as `https://wallet.example.org/link`.
@@ -68,6 +70,13 @@ package struct Snapshot: Sendable {
         self.now = now
         self.uptime = uptime
         self.appVersion = appVersion
+    }
+
+    /// Whether the phone's prompt confirms actions of the host application instead of the PIN.
+    ///
+    /// The server's flag ends it as soon as a session has withdrawn it, even before the wallet leaves the safe mode.
+    package var confirmsWithPrompt: Bool {
+        self.hostAllowsPrompt && self.biometricMode == .safe && self.wantsSafeMode
     }
 
     /// Whether the migration from the PIN-fallback mode to the safe mode follows the next valid PIN.

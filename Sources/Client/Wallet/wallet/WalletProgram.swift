@@ -71,7 +71,8 @@ struct WalletProgram: AsyncParsableCommand {
             AppCommand.self, DriveCommand.self, OpenCommand.self, SetupCommand.self, UnlockCommand.self,
             StatusCommand.self,
             ChangePINCommand.self,
-            ShowDeletionCodeCommand.self, WipeCommand.self, RunScenariosCommand.self, ExplainCommand.self,
+            ShowDeletionCodeCommand.self, ConfirmCommand.self, WipeCommand.self, RunScenariosCommand.self,
+            ExplainCommand.self,
         ]
     )
 

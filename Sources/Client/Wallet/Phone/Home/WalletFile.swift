@@ -93,7 +93,7 @@ extension WalletFile {
     private static let catalog = SettingCatalog([
         Self.server, Self.serverName, Self.caFile, Self.publicKeys, Self.authority, Self.language, Self.product,
         Self.linkBase, Self.lockAfterBackground, Self.lockAfterInactivity, Self.lockWarningAfter,
-        Self.pinAfterEnrollment,
+        Self.pinAfterEnrollment, Self.confirmWithPrompt,
     ])
 
     fileprivate static let warningTooLate = "must be less than `lock_after_inactivity`"
@@ -154,6 +154,12 @@ extension WalletFile {
         standard: false,
         "In the fallback mode, requires the PIN once after a biometric was enrolled."
     )
+    static let confirmWithPrompt = Setting(
+        "confirm_with_prompt",
+        .flag,
+        standard: false,
+        "Whether the phone's prompt confirms the host's actions in the safe biometric mode."
+    )
 }
 
 /// The settings of the app that a scenario can set, with the values and rules of wallet.yaml.
@@ -162,6 +168,7 @@ package enum AppSettings {
         ([
             WalletFile.language, WalletFile.product, WalletFile.linkBase, WalletFile.lockAfterBackground,
             WalletFile.lockAfterInactivity, WalletFile.lockWarningAfter, WalletFile.pinAfterEnrollment,
+            WalletFile.confirmWithPrompt,
         ] as [any SettingDeclaration]).map { Field($0.name, $0.shape, $0.text) }
 
     /// The warning must come before the lock.

@@ -17,6 +17,8 @@ package struct WalletSettings: Sendable {
     package var lockTimes = LockTimes()
     /// Whether the fallback mode requires the PIN once after a biometric was enrolled.
     package var pinAfterEnrollment = false
+    /// Whether the phone's prompt confirms the host's actions in the safe biometric mode.
+    package var confirmsWithPrompt = false
 
     package init(server: TLSDialer.Server) {
         self.server = server
@@ -54,6 +56,7 @@ package struct WalletSettings: Sendable {
         self.linkBase = file[WalletFile.linkBase]
         self.lockTimes = file.lockTimes
         self.pinAfterEnrollment = file[WalletFile.pinAfterEnrollment]
+        self.confirmsWithPrompt = file[WalletFile.confirmWithPrompt]
     }
 
     /// Returns the wallet's clock, either the lab's or the system's.

@@ -60,7 +60,8 @@ enum ExpectationTable {
     static let states = ["open", "blocked", "blocked-permanently", "unknown"]
     static let errors = ["no-internet", "server-unreachable", "device-insecure", "generic", "none"]
     static let events = [
-        "suspended", "closed", "store-opened", "pid-requested", "scan-requested", "link-accepted", "tampering", "none",
+        "suspended", "closed", "store-opened", "pid-requested", "scan-requested", "link-accepted", "tampering",
+        "confirmed", "declined", "none",
     ]
 
     private static let eventKinds = LinkKind.allCases.map(\.rawValue) + Tampering.allCases.map(\.rawValue)
@@ -69,5 +70,7 @@ enum ExpectationTable {
         Field("name", .name("event", Self.events), "The event.", required: true),
         Field("kind", .name("kind", Self.eventKinds), "Kind of the link, or the contradiction of the receipts."),
         Field("url", .text("an address"), "The link."),
+        Field("title", .text("a text"), "Title of the action that was confirmed or declined."),
+        Field("details", .text("a text"), "Details of that action."),
     ]
 }

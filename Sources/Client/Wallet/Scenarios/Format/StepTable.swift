@@ -44,12 +44,14 @@ enum StepTable {
             .name("session", HostSession.allCases.map(\.rawValue) + ["none"]),
             "Sets the session that the host application is in."
         ),
+        Field("confirm", Self.confirmation, "The host application asks the user to confirm an action."),
     ]
 
     private static let refusable: [Field] = [
         Field("tap", Self.action, "An action that is not offered."),
         Field("enter", Self.pin, "A PIN that is not asked for."),
         Field("biometric", Self.presentation, "An answer without a prompt."),
+        Field("confirm", Self.confirmation, "A confirmation that the app cannot ask for."),
     ]
 
     private static let shortcuts: [Field] = [
@@ -249,6 +251,11 @@ enum StepTable {
             "Compares the next event that the app's host received since that of the previous `event`; `none`: no other."
         ),
     ]
+
+    private static let confirmation = Shape.fields([
+        Field("title", .text("a text"), "The action.", required: true),
+        Field("details", .text("a text"), "Its details; none by default."),
+    ])
 
     private static let link = Shape.either([
         .text("an address"),

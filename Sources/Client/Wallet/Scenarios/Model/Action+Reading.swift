@@ -23,6 +23,7 @@ extension Step.Action {
         case "biometric": .present((value.texts ?? []).compactMap(Presentation.init))
         case "link": LinkText(value).map(Self.link)
         case "host session": .hostSession(value.text.flatMap(HostSession.init))
+        case "confirm": Self.confirmation(value)
         case "refused": Self.refusal(value)
         case "set up": .setUp(SetUp(value))
         case "unlock": value.text.map(Self.unlock)
@@ -30,8 +31,14 @@ extension Step.Action {
         }
     }
 
+    private static func confirmation(_ value: ConfigValue) -> Self? {
+        value["title"]?.text.map { .confirm(title: $0, details: value["details"]?.text ?? "") }
+    }
+
     private static func refusal(_ value: ConfigValue) -> Self? {
-        guard let (name, value) = value.fields?.first, let text = value.text else { return nil }
+        guard let (name, value) = value.fields?.first else { return nil }
+        if name == "confirm" { return Self.confirmation(value).map(Self.refused) }
+        guard let text = value.text else { return nil }
         return switch name {
         case "tap": ActionID(rawValue: text).map { Self.refused(.tap([$0])) }
         case "enter": .refused(.enter([text]))
@@ -202,5 +209,7 @@ extension EventExpectation {
         self.name = value.text ?? value["name"]?.text ?? "none"
         self.kind = value["kind"]?.text
         self.url = value["url"]?.text
+        self.title = value["title"]?.text
+        self.details = value["details"]?.text
     }
 }

@@ -93,6 +93,7 @@ extension AppConfiguration {
         self.lockAfterInactivity = value?["lock_after_inactivity"]?.duration
         self.lockWarningAfter = value?["lock_warning_after"]?.duration
         self.pinAfterEnrollment = value?["pin_after_enrollment"]?.truth
+        self.confirmsWithPrompt = value?["confirm_with_prompt"]?.truth
     }
 }
 

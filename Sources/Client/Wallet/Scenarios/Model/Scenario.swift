@@ -44,6 +44,7 @@ struct AppConfiguration: Hashable, Sendable {
     var lockAfterInactivity: Duration?
     var lockWarningAfter: Duration?
     var pinAfterEnrollment: Bool?
+    var confirmsWithPrompt: Bool?
 }
 
 /// A single step of a scenario.
@@ -65,6 +66,8 @@ struct Step: Sendable {
         case present([Presentation])
         case link(LinkText)
         case hostSession(HostSession?)
+        /// Texts that may still contain `${NAME}` placeholders.
+        case confirm(title: String, details: String)
         /// A `tap`, `enter` or `present` that the app must refuse.
         indirect case refused(Action)
         case setUp(SetUp)
@@ -136,7 +139,7 @@ struct Step: Sendable {
         var usesApp: Bool {
             switch self {
             case .launch, .resume, .background, .killApp(atWrite: nil), .tap, .enter, .present, .link, .hostSession,
-                .setUp, .unlock:
+                .confirm, .setUp, .unlock:
                 true
             case .killApp, .refused, .advance, .device, .configure, .setClock, .enroll, .wipeKeychain,
                 .removeScreenLock, .storage, .restore, .enterPasscode, .phone, .clone, .backUp, .restoreBackup,
@@ -256,4 +259,6 @@ struct EventExpectation: Hashable, Sendable {
     var name: String
     var kind: String?
     var url: String?
+    var title: String?
+    var details: String?
 }

@@ -65,5 +65,6 @@ extension WalletSettings {
             + self.differing("lock_after_inactivity", self.lockTimes.inactivity, times.inactivity, duration)
             + self.differing("lock_warning_after", self.lockTimes.warning, times.warning, duration)
             + self.differing("pin_after_enrollment", self.pinAfterEnrollment, false) { "\($0)" }
+            + self.differing("confirm_with_prompt", self.confirmsWithPrompt, false) { "\($0)" }
     }
 }

@@ -228,6 +228,11 @@ package final class ScenarioRecorder: Sendable {
         case .enter(let input): "enter: \(JSONText.quoted(pins.text(for: input)))"
         case .present(let presentation): "biometric: \(presentation.rawValue)"
         case .hostSession(let session): "host session: \(session?.rawValue ?? "none")"
+        case .confirm(let confirmation):
+            "confirm: "
+                + RecordedText.fields([
+                    ("title", .word(confirmation.title)), ("details", .word(confirmation.details)),
+                ])
         }
     }
 

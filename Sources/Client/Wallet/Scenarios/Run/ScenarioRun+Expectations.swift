@@ -132,10 +132,14 @@ extension ScenarioRun {
     func expect(_ expectation: EventExpectation) throws(StepProblem) {
         let events = self.current.recorder.events
         let url = try self.filled(expectation.url)
+        let title = try self.filled(expectation.title)
+        let details = try self.filled(expectation.details)
         func isExpected(_ event: AppEvent) -> Bool {
             event.name == expectation.name
                 && (expectation.kind ?? event.values["kind"]?.text) == event.values["kind"]?.text
                 && (url ?? event.values["url"]?.text) == event.values["url"]?.text
+                && (title ?? event.values["title"]?.text) == event.values["title"]?.text
+                && (details ?? event.values["details"]?.text) == event.values["details"]?.text
         }
         // Later events are left for later steps.
         if let index = events.firstIndex(where: isExpected) {
@@ -157,6 +161,8 @@ extension ScenarioRun {
         var found = Differences()
         found.compare("kind", expectation.kind, event.values["kind"]?.text ?? "none")
         found.compare("url", url, event.values["url"]?.text ?? "none")
+        found.compare("title", title, event.values["title"]?.text ?? "none")
+        found.compare("details", details, event.values["details"]?.text ?? "none")
         try found.report("the host received a different event")
     }
 

@@ -1,4 +1,5 @@
 internal import DeviceInterface
+internal import HostSystem
 internal import SimulatedPhone
 internal import Phone
 internal import WalletCore
@@ -8,7 +9,7 @@ extension ScenarioRun {
     /// Executes a step.
     func take(_ action: Step.Action) async throws(StepProblem) {
         switch action {
-        case .launch, .resume, .background, .killApp, .tap, .enter, .present, .link, .hostSession:
+        case .launch, .resume, .background, .killApp, .tap, .enter, .present, .link, .hostSession, .confirm:
             try await self.useApp(action)
         case .refused(let action): try await self.refuse(action)
         case .setUp(let setUp): try await self.setUp(setUp)
@@ -88,6 +89,9 @@ extension ScenarioRun {
             try await self.act { (phone) throws(PhoneError) in try await phone.open(link) }
         case .hostSession(let session):
             try await self.act { (phone) throws(PhoneError) in try await phone.setHostSession(session) }
+        case .confirm(let title, let details):
+            let confirmation = try self.confirmation(title, details)
+            try await self.act { (phone) throws(PhoneError) in try await phone.confirm(confirmation) }
         default:
             return
         }
@@ -191,6 +195,13 @@ extension ScenarioRun {
                 throw .failed("the screen shows no value `\(value)`; its values: \(known.isEmpty ? "none" : known)")
             }
             self.kept[name] = value.text
+        }
+    }
+
+    private func confirmation(_ title: String, _ details: String) throws(StepProblem) -> ConfirmationRequest {
+        let (title, details): (String, String) = (try self.filled(title), try self.filled(details))
+        return try mapError(ConfirmationRequest(title: title, details: details)) { (error: ConfirmationError) in
+            StepProblem.failed("\(error)")
         }
     }
 

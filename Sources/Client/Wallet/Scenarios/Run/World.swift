@@ -159,6 +159,7 @@ extension AppConfiguration {
         }
         if let time = self.lockWarningAfter { settings.lockTimes.warning = time }
         if let isRequired = self.pinAfterEnrollment { settings.pinAfterEnrollment = isRequired }
+        if let confirmsWithPrompt = self.confirmsWithPrompt { settings.confirmsWithPrompt = confirmsWithPrompt }
     }
 }
 

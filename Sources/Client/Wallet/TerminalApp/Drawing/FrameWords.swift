@@ -23,6 +23,8 @@ struct FrameWords: Hashable, Sendable {
         case .scanRequested: self("The app's own scanner was opened.")
         case .linkAccepted(let kind, let url): "\(self("Link accepted")) (\(kind.rawValue)): \(url)"
         case .tampering(let finding): "\(self("Tampering")): \(finding.rawValue)"
+        case .confirmed(let request): "\(self("Confirmed")): \(request.title)"
+        case .declined(let request): "\(self("Declined")): \(request.title)"
         }
     }
 
@@ -30,7 +32,8 @@ struct FrameWords: Hashable, Sendable {
         "The store was opened.": "De store is geopend.",
         "The issuer was asked for an identity.": "Er is om je identiteit gevraagd.",
         "The app's own scanner was opened.": "De scanner van de app is geopend.",
-        "Link accepted": "Link geaccepteerd", "Tampering": "Manipulatie",
+        "Link accepted": "Link geaccepteerd", "Tampering": "Manipulatie", "Confirmed": "Bevestigd",
+        "Declined": "Niet bevestigd",
         "This terminal is too small:": "Deze terminal is te klein:",
         "40 columns and 12 rows are needed.": "Nodig zijn 40 kolommen en 12 rijen.",
         "version": "versie", "yes": "ja", "no": "nee",

@@ -3,7 +3,8 @@ internal import Secrets
 internal import Vocabulary
 internal import WalletFlows
 
-/// Unlocks with biometrics (UC2.3/1.2), and shows all other system prompts that open the keychain item.
+/// Unlocks with biometrics (UC2.3/1.2), confirms actions of the host (PF2.4/1.6), and shows all other system prompts
+/// that open the keychain item.
 extension WalletEngine {
     /// Shows a prompt.
     ///
@@ -25,16 +26,30 @@ extension WalletEngine {
         return .prompted(.confirmed)
     }
 
-    /// Unlocks by showing the prompt, opening a session, and opening the slot, in this order.
+    /// Unlocks the wallet.
+    func unlockWithBiometrics(_ presentation: Presentation) async throws -> Answer {
+        try await self.openSlot(with: .unlock, presentation)
+    }
+
+    /// Confirms an action of the host application, by everything that unlocking requires.
+    ///
+    /// A locked wallet confirms nothing and is not unlocked. No PIN attempt is sent, and the server does not learn what
+    /// was confirmed.
+    func confirmWithBiometrics(_ presentation: Presentation) async throws -> Answer {
+        guard self.unlocked != nil else { throw Failure.local(.notReady) }
+        return try await self.openSlot(with: .confirm, presentation)
+    }
+
+    /// Shows the prompt, opens a session, and opens the biometric slot and the access data, in this order.
     ///
     /// The session is opened after the prompt, so that a presence share received before a revocation is useless after
     /// it. A session without a share is a permanent block only if the server says so, because a blocked version of the
     /// app gets none, either.
-    func unlockWithBiometrics(_ presentation: Presentation) async throws -> Answer {
+    private func openSlot(with purpose: Prompt.Purpose, _ presentation: Presentation) async throws -> Answer {
         guard let biometrics = self.store.state.registration?.biometrics else { return .itemGone }
         let item: OpenedItem
         do {
-            let prompt = Prompt(.unlock, accepts: biometrics.method.method)
+            let prompt = Prompt(purpose, accepts: biometrics.method.method)
             item = try await self.openItem(biometrics.item, prompt, presentation)
         } catch {
             return try Self.answer(to: error)
@@ -57,7 +72,7 @@ extension WalletEngine {
         return .prompted(.confirmed)
     }
 
-    /// Completes pending changes after an unlock.
+    /// Completes pending changes after the slot was opened.
     ///
     /// If this fails, the user is not locked out; we try again at the next unlock.
     ///

@@ -85,6 +85,7 @@ final class WalletEngine {
         case .keepProgress(let progress): return try self.saveProgress(progress)
         case .prompt(let prompt, let presentation): return try await self.prompt(prompt, presentation)
         case .unlockWithBiometrics(let presentation): return try await self.unlockWithBiometrics(presentation)
+        case .confirmWithBiometrics(let presentation): return try await self.confirmWithBiometrics(presentation)
         case .enableBiometrics(let method): return try self.enableBiometrics(method)
         case .disableBiometrics: return try self.disableBiometrics()
         case .migrateBiometrics(let presentation): return try await self.migrateBiometrics(presentation)
@@ -107,6 +108,7 @@ final class WalletEngine {
         facts.unlockMethod = registration?.biometrics?.method.method ?? .biometric
         facts.offersDeletionCode = self.store.serverState.lastFeatures?.deletionCode ?? true
         facts.wantsSafeMode = self.store.serverState.lastFeatures?.safeBiometricUnlock ?? false
+        facts.hostAllowsPrompt = self.settings.confirmsWithPrompt
         facts.hostSession = self.hostSession
         facts.linkBase = self.settings.linkBase
         facts.lockTimes = self.settings.lockTimes

@@ -90,6 +90,8 @@ struct Dutch {
             "\(self.string(request)). Je hebt nog 1 poging. Daarna wordt je app tijdelijk geblokkeerd."
         case .lastAttempt(let request, isFinal: true):
             "\(self.string(request)). Je hebt nog 1 poging. Daarna wordt je app voorgoed geblokkeerd."
+        case .given(let text): text
+        case .givenWithPIN(let text): "\(text)\nVoer je pincode in om te bevestigen"
         case .wrongPINRetry: "Verkeerde pincode, probeer opnieuw"
         case .wrongPIN: "Verkeerde pincode, probeer het nog een keer."
         case .wrongPINLeft(let count): "Verkeerde pincode, je hebt nog \(Self.attempts(count))."
@@ -141,6 +143,7 @@ struct Dutch {
         case .cancel: "Annuleren"
         case .changePIN: "Pincode wijzigen"
         case .close: "Sluiten"
+        case .confirm: "Bevestigen"
         case .createNewWallet: "Maak een nieuwe \(self.product)"
         case .dashboard: "Overzicht"
         case .deleteData: "Gegevens verwijderen"
@@ -234,6 +237,7 @@ extension Dutch {
         case .disable: "Ontgrendelen met biometrie uitzetten"
         case .changePIN: "Pincode wijzigen"
         case .migrate: "Je app verder beveiligen"
+        case .confirm: "Bevestigen"
         }
     }
 

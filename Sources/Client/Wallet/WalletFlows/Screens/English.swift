@@ -89,6 +89,8 @@ struct English {
             "\(self.string(request)). You have 1 more attempt. Then your app will be blocked temporarily."
         case .lastAttempt(let request, isFinal: true):
             "\(self.string(request)). You have 1 more attempt. Then your app will be blocked permanently."
+        case .given(let text): text
+        case .givenWithPIN(let text): "\(text)\nConfirm with your PIN"
         case .wrongPINRetry: "Wrong PIN, retry"
         case .wrongPIN: "wrong PIN, try again."
         case .wrongPINLeft(let count): "wrong PIN, you have \(Self.attempts(count))."
@@ -141,6 +143,7 @@ struct English {
         case .cancel: "Cancel"
         case .changePIN: "Change PIN"
         case .close: "Close"
+        case .confirm: "Confirm"
         case .createNewWallet: "Create new \(self.product)"
         case .dashboard: "Dashboard"
         case .deleteData: "Delete data"
@@ -220,6 +223,7 @@ struct English {
         case .disable: "Turn off biometric unlock"
         case .changePIN: "Change PIN"
         case .migrate: "Finish securing your app"
+        case .confirm: "Confirm"
         }
     }
 

@@ -91,6 +91,8 @@ public enum ActionID: String, Hashable, Sendable, CaseIterable {
     case close
     /// Deletes a revoked wallet's data and sets up a new wallet.
     case createNewWallet = "create-new-wallet"
+    /// Confirms an action of the host application.
+    case confirm
     /// Opens the dashboard.
     case dashboard
     /// Starts deleting the app's data.
@@ -170,7 +172,7 @@ public enum ActionID: String, Hashable, Sendable, CaseIterable {
     public var destroys: Bool {
         switch self {
         case .createNewWallet, .deleteData, .deleteWallet, .resetWallet, .yesDelete: true
-        case .back, .biometric, .biometrics, .call, .cancel, .changePIN, .close, .dashboard, .deletionCode,
+        case .back, .biometric, .biometrics, .call, .cancel, .changePIN, .close, .confirm, .dashboard, .deletionCode,
             .devicePasscode, .disable, .either, .enable, .enterPassword, .forgotPIN, .help, .info, .logOut, .menu,
             .next, .no, .obtain, .ok, .readMore, .readPrivacyStatement, .retry, .scanQRCode, .settings, .skip,
             .startOver, .toHelpDesk, .toStore, .tryAgain, .writtenDown, .yesContinue, .yesStop:

@@ -49,6 +49,8 @@ package enum Text: Hashable, Sendable {
     // LOCK
     case inactivityWarning, stillThere(Duration)
     case confirmWithPIN, confirmWithYourPIN
+    /// A text of the host application, and the same with the request for the PIN.
+    case given(String), givenWithPIN(String)
     // PF2.8
     indirect case lastAttempt(Text, isFinal: Bool)
     case wrongPINRetry, wrongPIN, wrongPINLeft(Int), wrongPINBlockNext, wrongPINFinal(Int)

@@ -22,7 +22,7 @@ struct ChangePINCommand: OneShotCommand {
     func run() async throws {
         try await AppSession.run(self) { app in
             let pins = try self.pins.source()
-            guard let old = try await ProtectedAction.open(.changePIN, app, pins) else {
+            guard let old = try await ProtectedAction.open(app, pins, { try await $0.goTo(.changePIN) }) else {
                 return await app.status(reached: false)
             }
             guard old.step == "PF2.9/1.1" else { return await app.status(reached: false) }
@@ -53,7 +53,7 @@ struct ShowDeletionCodeCommand: OneShotCommand {
     func run() async throws {
         try await AppSession.run(self) { app in
             let pins = try self.pins.source()
-            let screen = try await ProtectedAction.open(.deletionCode, app, pins)
+            let screen = try await ProtectedAction.open(app, pins, { try await $0.goTo(.deletionCode) })
             return await app.status(reached: screen?.step == "UC9.12/1.2")
         }
     }
@@ -61,25 +61,27 @@ struct ShowDeletionCodeCommand: OneShotCommand {
 
 /// Actions that ask for the PIN up to twice: to unlock the wallet, unless a biometric does, and to confirm (PF2.4).
 enum ProtectedAction {
-    /// Unlocks the wallet, opens `destination` and confirms with the same PIN.
+    /// Unlocks the wallet, calls `open`, and confirms with the same PIN if the app then asks for it.
     ///
     /// Returns nil if the wallet could not be unlocked.
     static func open(
-        _ destination: AppDestination,
         _ app: AppSession,
-        _ pins: PINSource
+        _ pins: PINSource,
+        _ open: (Phone) async throws -> Screen
     ) async throws -> Screen? {
         let screen = try await Unlocking.launch(app)
-        let isLocked = await app.phone.isLocked
-        guard !isLocked || screen.step == "UC2.3/1.3" else { return nil }
-        let pin = try AppSession.sixDigits(try pins.next("PIN: "))
-        if isLocked {
-            _ = try await app.phone.enter(pin)
+        var pin: PINInput?
+        if await app.phone.isLocked {
+            guard screen.step == "UC2.3/1.3" else { return nil }
+            let entered = try AppSession.sixDigits(try pins.next("PIN: "))
+            _ = try await app.phone.enter(entered)
             guard await !app.phone.isLocked else { return nil }
+            pin = entered
         }
         // In safe mode, changing the PIN requires a prompt first, which may be rejected.
-        let opened = try await app.phone.goTo(destination)
+        let opened = try await open(app.phone)
         guard opened.step == "PF2.4/1.1" else { return opened }
-        return try await app.phone.enter(pin.enteredAgain())
+        let again = try pin?.enteredAgain() ?? AppSession.sixDigits(try pins.next("PIN: "))
+        return try await app.phone.enter(again)
     }
 }

@@ -22,6 +22,7 @@ struct DriveCommand: PhoneCommand {
               {"do":"link","url":"https://…","source":"app"}     or external-scanner
               {"do":"device","set":{"network":"off"}}    any keys of the profile
               {"do":"session","kind":"disclosure"}       the host app is busy, so links wait; or none
+              {"do":"confirm","title":"Pay 25 EUR"}      the host app asks the user to confirm; also "details"
               {"do":"look"}  {"do":"quit"}
 
             A command may have an "id", which its answer repeats. docs/testing-guide.md has an example in Python.

@@ -20,7 +20,7 @@ struct DriveRefusal: Error {
         /// The command does not support the field.
         case unknownField = "unknown-field"
         case badValue = "bad-value"
-        /// The current screen does not offer the action.
+        /// The current screen does not offer the action, or the app cannot ask for a confirmation now.
         case notOffered = "not-offered"
         /// The current screen does not ask for a PIN.
         case noInput = "no-input"
@@ -76,6 +76,7 @@ extension DriveRefusal {
             )
         case .wallet(.noInput): self.init(.noInput, message)
         case .wallet(.noPrompt): self.init(.noPrompt, message)
+        case .wallet(.locked), .wallet(.cannotConfirm): self.init(.notOffered, message)
         case .usage: self.init(.badValue, message)
         case .wallet, .storage, .device, .homeInUse: self.init(.failed, message)
         }

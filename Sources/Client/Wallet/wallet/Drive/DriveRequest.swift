@@ -21,6 +21,8 @@ struct DriveRequest {
         ///
         /// Links have to wait for it.
         case session
+        /// Asks the user to confirm an action of the host application.
+        case confirm
         /// Reports the current screen again.
         case look
         case quit
@@ -34,6 +36,7 @@ struct DriveRequest {
             case .biometric: ["present"]
             case .device: ["set"]
             case .session: ["kind"]
+            case .confirm: ["title", "details"]
             case .background, .end, .look, .quit: []
             }
         }
@@ -57,6 +60,8 @@ struct DriveRequest {
         var url: String?
         var source: String?
         var kind: String?
+        var title: String?
+        var details: String?
         var changes: [String: ProfileValue]?
         /// The names of all fields in the line.
         var names: [String]
@@ -76,6 +81,8 @@ struct DriveRequest {
             case url
             case source
             case kind
+            case title
+            case details
             case changes = "set"
             case pin
         }
@@ -90,6 +97,8 @@ struct DriveRequest {
             self.url = try fields.decodeIfPresent(String.self, forKey: .url)
             self.source = try fields.decodeIfPresent(String.self, forKey: .source)
             self.kind = try fields.decodeIfPresent(String.self, forKey: .kind)
+        var title: String?
+        var details: String?
             self.changes = try fields.decodeIfPresent([String: ProfileValue].self, forKey: .changes)
         }
     }

@@ -1,5 +1,6 @@
 internal import ConfigText
 internal import DeviceInterface
+internal import HostSystem
 internal import SimulatedPhone
 internal import Phone
 internal import Vocabulary
@@ -72,6 +73,12 @@ struct Driver {
             let word = try command.required(command.fields.kind, "kind")
             let session = word == "none" ? nil : try command.choice(word, HostSession.self)
             try await self.phone.setHostSession(session)
+        case .confirm:
+            let title = try command.required(command.fields.title, "title")
+            let confirmation = try mapError(ConfirmationRequest(title: title, details: command.fields.details ?? "")) {
+                (error: ConfirmationError) in DriveRefusal(.badValue, "\(error)")
+            }
+            try await self.phone.confirm(confirmation)
         case .look:
             let screen = await self.phone.screen
             guard !screen.step.isEmpty else { throw DriveRefusal(.notRunning, PhoneError.notRunning.description) }

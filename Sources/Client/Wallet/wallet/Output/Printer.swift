@@ -10,6 +10,7 @@ final class Printer: Sendable {
         var isFirst = true
         var isLost = false
         var last: Screen?
+        var hasConfirmed = false
     }
 
     private let isJSON: Bool
@@ -23,8 +24,12 @@ final class Printer: Sendable {
         self.ink = Ink(isOn: Terminal.isTerminal(1) && !Environment.has("NO_COLOR"))
     }
 
+    /// Whether the user has confirmed an action of the host application.
+    var hasConfirmed: Bool { self.state.withLock(\.hasConfirmed) }
+
     /// Prints a wallet event.
     func print(_ event: WalletEvent) {
+        if case .event(.confirmed) = event { self.state.withLock { $0.hasConfirmed = true } }
         if self.isJSON {
             for line in OutputLine.lines(event) { self.write(line) }
             return
@@ -39,6 +44,10 @@ final class Printer: Sendable {
             }
             // The deletion code is printed even if the command continues past its screen.
             if let passed, passed.values["deletionCode"] != nil { self.draw(passed) }
+        case .event(.confirmed(let confirmation)):
+            StandardStreams.writeOutput(self.ink.highlight("confirmed: \(confirmation.title)") + "\n")
+        case .event(.declined(let confirmation)):
+            StandardStreams.writeOutput(self.ink.highlight("declined: \(confirmation.title)") + "\n")
         case .event, .locked:
             return
         }
