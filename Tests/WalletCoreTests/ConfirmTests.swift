@@ -136,6 +136,20 @@ struct ConfirmTests {
         #expect(try await self.phone.opens(with: FakePhone.oldPIN))
     }
 
+    @Test("a confirmation by the prompt replaces no share, and the next PIN does")
+    func sharesAreNotReplaced() async throws {
+        _ = try await EngineUnderTest.setUp(self.phone, .safe)
+        let app = try self.phone.process()
+        #expect(await app.unlock() == .done)
+        self.phone.server.refreshShares()
+        #expect(await app.perform(.confirmWithBiometrics(.match)) == .done)
+        #expect(self.phone.server.withState { !$0.calls.contains("confirm shares") })
+        #expect(self.phone.server.onlyRecord?.nextPresenceShare != nil)
+        #expect(await app.check(FakePhone.oldPIN) == .done)
+        #expect(self.phone.server.onlyRecord?.nextPresenceShare == nil)
+        #expect(try await self.phone.opens(with: FakePhone.oldPIN))
+    }
+
     @Test("the session of a confirmation that withdraws the flag ends the safe mode and asks for the PIN")
     func flagWithdrawn() async throws {
         let outcomes = Outcomes()

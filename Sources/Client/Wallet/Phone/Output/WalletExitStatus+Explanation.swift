@@ -11,7 +11,7 @@ extension WalletExitStatus {
         case .noInternet: "The phone has no network: its `network` is `off`."
         case .serverUnreachable: "The server did not answer, or cannot take calls; the line `error` has the cause."
         case .updateNeeded: "The update policy blocks this version of the app."
-        case .cancelled: "A prompt was cancelled, or a PIN or a biometric was not accepted."
+        case .cancelled: "A prompt or a confirmation was cancelled, or a PIN or a biometric was not accepted."
         case .usage: "The command, a file or an option is wrong; nothing was done."
         case .failed: "Something else failed; the screen or the line `error` has the cause."
         case .homeInUse: "Another process uses the wallet's home. End it first."
