@@ -35,6 +35,7 @@ struct Walker {
         }
         if self.chance(4) { self.app.snapshot.hostSession = self.pick(HostSession.allCases) }
         self.app.snapshot.hostAllowsPrompt = self.chance(2)
+        if self.chance(10) { self.app.snapshot.pinState = .open(attemptsLeft: 1, finalRound: self.chance(2)) }
     }
 
     mutating func walk(events: Int) {

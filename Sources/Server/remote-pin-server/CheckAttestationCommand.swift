@@ -57,7 +57,8 @@ struct CheckAttestationCommand: AsyncParsableCommand {
         try await ending {
             if let statusList {
                 let list = try explaining(.data) { try StatusListFile(path: statusList) }
-                return StandardStreams.writeOutput("\(list.current.count) entries\n")
+                StandardStreams.writeOutput("\(list.current.count) entries\n")
+                return
             }
             let explanation = try self.expectations.explanation(of: EvidenceFiles.read(self.evidence))
             StandardStreams.writeOutput(explanation.description)

@@ -34,10 +34,7 @@ enum IncludedSteps {
         }
         guard !files.contains(file) else { throw fail("\(file) includes itself") }
         let values = (value["with"]?.fields ?? [:]).compactMapValues(\.text).map { ($0.key, $0.value) }
-        let text = try mapError(DurableFile.readRegular(file, atMost: 1 << 20, followingLinks: true)) {
-            (error: FileError) in
-            fail("\(error)")
-        }
+        let text = try mapError(DurableFile.read(file, atMost: 1 << 20)) { (error: FileError) in fail("\(error)") }
         let read = try Self.read(text, of: file, as: Self.root, with: values)
         guard let steps = try Step.all(read["steps"]?.list ?? [], of: file, in: files) else {
             throw fail("\(file) is without a step, or one of its steps is without a value")
@@ -95,7 +92,7 @@ struct FolderSteps {
         let file = "\(folder)/\(Self.fileName)"
         let bytes: [UInt8]
         do throws(FileError) {
-            bytes = try DurableFile.readRegular(file, atMost: 1 << 20, followingLinks: true)
+            bytes = try DurableFile.read(file, atMost: 1 << 20)
         } catch .notFound {
             return
         } catch {

@@ -71,7 +71,7 @@ enum ServerTable {
         Field("pin.attempts-per-round", .number(AttemptPolicy.allowedAttempts), "Number of wrong PINs in one round."),
         Field(
             "pin.blocks",
-            .list(.duration(.zero...AttemptPolicy.longestBlock)),
+            .list(.duration(AttemptPolicy.allowedBlocks)),
             "Waiting time after each round except the last."
         ),
         Field("features.deletion-code", .truth, "Gives each new wallet a deletion code."),

@@ -11,12 +11,16 @@ package enum ScreenValues {
     }
 
     /// The banner about an update, and the notice about attempts with its parts.
-    package static let ofAnyScreen = ["banner", "notice", "tampering", "wrongPINs", "wrongPINsSinceMs"]
+    package static let ofAnyScreen = [
+        "attemptHint", "banner", "notice", "tampering", "wrongPINs", "wrongPINsSinceMs",
+    ]
 
     private static let ofSteps: [(names: [String], steps: Set<String>)] = [
         (
             ["attemptsLeft", "finalRound"],
-            ["PF2.8/2.1", "PF2.8/3.1", "PF2.8/4.1", "PF2.8/6.1", "PF2.8/7.1", "PF2.8/8.1"]
+            [
+                "PF2.8/2.1", "PF2.8/3.1", "PF2.8/4.1", "PF2.8/6.1", "PF2.8/7.1", "PF2.8/8.1", "UC2.3/1.3", "PF2.4/1.1",
+            ]
         ),
         (["remainingMs"], ["PF2.8/5.1", "LOCK/1.4"]),
         (["rule"], ["PF2.9/2.1"]),
@@ -27,7 +31,8 @@ package enum ScreenValues {
             ["cause", "correlationID"],
             [
                 "UC2.1/1.4", "UC2.1/1.5", "UC2.1/1.6", "UC2.3/1.2", "UC2.2/1.3", "UC2.2/1.5", "UC2.2/1.6", "UC9.12/1.2",
-                "UC9.4/1.2", "PF2.4/1.3", "UC1.2/2.4", "PF1.4/1.1", "PF2.8/1.1", "PF2.9/1.5", "UC3.1/1.2", "UC3.1/1.4",
+                "UC9.4/1.2", "PF2.4/1.3", "PF2.4/1.6", "UC1.2/2.4", "PF1.4/1.1", "PF2.8/1.1", "PF2.9/1.5", "UC3.1/1.2",
+                "UC3.1/1.4",
             ]
         ),
     ]

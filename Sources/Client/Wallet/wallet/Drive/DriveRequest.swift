@@ -97,8 +97,8 @@ struct DriveRequest {
             self.url = try fields.decodeIfPresent(String.self, forKey: .url)
             self.source = try fields.decodeIfPresent(String.self, forKey: .source)
             self.kind = try fields.decodeIfPresent(String.self, forKey: .kind)
-        var title: String?
-        var details: String?
+            self.title = try fields.decodeIfPresent(String.self, forKey: .title)
+            self.details = try fields.decodeIfPresent(String.self, forKey: .details)
             self.changes = try fields.decodeIfPresent([String: ProfileValue].self, forKey: .changes)
         }
     }
