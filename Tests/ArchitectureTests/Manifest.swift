@@ -6,18 +6,18 @@ import Foundation
 struct Manifest {
     /// The folder of each target; empty if the target declares none.
     private(set) var paths: [String: String] = [:]
-    /// The direct dependencies of each target: targets by name, products by the name of their constant in the manifest.
+    /// The direct dependencies of each target: targets and products by name.
     private var dependencies: [String: Set<String>] = [:]
 
     init(of tree: SourceTree) throws {
         let text = try String(contentsOf: tree.root.appendingPathComponent("Package.swift"), encoding: .utf8)
         let declaration =
-            /arget\(\s*name: "([^"]+)"(?:,\s*dependencies: \[([^\]]*)\])?(?:,\s*path: "([^"]+)")?/
+            /\.(?:module|program|tests)\(\s*"([^"]+)"(?:,\s*named: "([^"]+)")?(?:,\s*(?:"""([^"]*)"""|"([^"]*)"))?/
         for match in text.matches(of: declaration) {
-            let name = String(match.output.1)
-            let names = (match.output.2 ?? "").split(whereSeparator: { " ,\"\n".contains($0) })
-            self.dependencies[name] = Set(names.map(String.init))
-            self.paths[name] = match.output.3.map { String($0) } ?? ""
+            let (path, names) = (String(match.output.1), match.output.3 ?? match.output.4 ?? "")
+            let name = match.output.2.map { String($0) } ?? String(path.split(separator: "/").last ?? "")
+            self.dependencies[name] = Set(names.split(whereSeparator: { " \\\n".contains($0) }).map(String.init))
+            self.paths[name] = path.contains("/") ? path : ""
         }
     }
 

@@ -11,9 +11,9 @@ struct ManifestTests {
     @Test("the library for host applications links no simulator, no test authority and no tool")
     func walletCore() {
         let linked = self.manifest.closure(of: "WalletCore")
-        #expect(linked.isSuperset(of: ["DeviceInterface", "WalletFlows", "Transport", "COpenSSL", "nioCore"]))
+        #expect(linked.isSuperset(of: ["DeviceInterface", "WalletFlows", "Transport", "COpenSSL", "NIOCore"]))
         #expect(
-            linked.isDisjoint(with: ["Lab", "SimulatedPhone", "subprocess", "yams", "ConfigText", "argumentParser"])
+            linked.isDisjoint(with: ["Lab", "SimulatedPhone", "Subprocess", "Yams", "ConfigText", "ArgumentParser"])
         )
     }
 
@@ -21,8 +21,8 @@ struct ManifestTests {
     func simulatedPhone() {
         // The names that the test above forbids are those that the manifest uses.
         let linked = self.manifest.closure(of: "SimulatedPhone")
-        #expect(linked.isSuperset(of: ["Lab", "subprocess", "yams", "ConfigText"]))
-        #expect(self.manifest.closure(of: "wallet").contains("argumentParser"))
+        #expect(linked.isSuperset(of: ["Lab", "Subprocess", "Yams", "ConfigText"]))
+        #expect(self.manifest.closure(of: "wallet").contains("ArgumentParser"))
     }
 
     @Test("the wallet and the load tool link nothing of each other")

@@ -293,7 +293,7 @@ class Build:
 
     def switched_texts(self):
         """Returns the texts {path: text} that contain the switches."""
-        targets = re.findall(r'path: "(Sources/[^"]*)"', (TREE / "Package.swift").read_text())
+        targets = re.findall(r'"(Sources/[^"]*)"', (TREE / "Package.swift").read_text())
         texts = {}
         for path, original in self.originals.items():
             its = {name: regions[path] for name, regions in self.regions.items() if path in regions}

@@ -49,9 +49,9 @@ struct FormatTests {
                 "4 steps.expect.values the screen PF2.8/2.1 has no value `attemptLeft`; did you mean `attemptsLeft`?"
             ),
             (
-                "- expect: {screen: UC2.3/1.3, values: {attemptsLeft: 3}}",
-                "4 steps.expect.values the screen UC2.3/1.3 has no value `attemptsLeft`; known are banner, notice, "
-                    + "tampering, wrongPINs, wrongPINsSinceMs"
+                "- expect: {screen: UC1.1/1.1, values: {attemptsLeft: 3}}",
+                "4 steps.expect.values the screen UC1.1/1.1 has no value `attemptsLeft`; known are attemptHint, "
+                    + "banner, notice, tampering, wrongPINs, wrongPINsSinceMs"
             ),
             (
                 "- expect one of: [{screen: UC2.3/1.3}, {values: {bannr: x}}]",

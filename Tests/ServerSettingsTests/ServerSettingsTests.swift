@@ -116,7 +116,7 @@ struct ServerSettingsTests {
                 "`observation.listen` is the address of `listen.address` too; only one of them can listen on it"
             ),
             (
-                "portal: {listen: '127.0.0.1:9500', observation-listen: '0.0.0.0:9500'}",
+                "portal: {listen: '127.0.0.1:9500', observation: '0.0.0.0:9500'}",
                 "is the address of `portal.listen` too"
             ),
             ("portal: {trusted-proxies: [10.0.0.1/8]}", "10.0.0.0/8"),
