@@ -1,4 +1,5 @@
 import AuditLog
+import Glibc
 import HostSystem
 import PreparedSQL
 import ServerTestSupport
@@ -117,7 +118,9 @@ struct StoreCheckTests {
     @Test("a damaged database is not backed up")
     func backup() async throws {
         try await InProcessServer.run { server in
-            _ = try await server.wallet()
+            let (_, other) = (try await server.wallet(), try await server.wallet())
+            // Its shares are destroyed, so the server copies the whole log into the file.
+            try await server.give(RevokeWallets([other.walletID]))
             try await server.store.damageIndex()
             await #expect(throws: UnexpectedAnswer.self) { try await server.backup("one") }
             let failed = try await server.record().contains { entry in
@@ -148,12 +151,15 @@ extension SQLiteWalletStore {
         }
     }
 
-    /// Gives an index a page of a table, as a misdirected write may.
+    /// Gives an index a page of a table, as a misdirected write of the disk may, which changes no time of the file.
     fileprivate func damageIndex() async throws {
+        let file = "\(self.folder)/wallets.db"
+        var before = stat()
+        try #require(unsafe stat(file, &before) == 0)
         let pages = try await self.queue.betweenBatches { connection -> [Int64] in
             do {
                 // From now on, the store reads the page from the file.
-                try connection.truncateLog()
+                try PreparedStatement("PRAGMA wal_checkpoint(PASSIVE)", on: connection.db).run()
                 try PreparedStatement("PRAGMA shrink_memory", on: connection.db).run()
                 let sql = """
                     SELECT rootpage FROM sqlite_schema
@@ -165,8 +171,9 @@ extension SQLiteWalletStore {
             }
         }
         try #require(pages.count == 2)
-        let (file, places) = ("\(self.folder)/wallets.db", pages.map { (Int($0) - 1) * 4096 })
+        let places = pages.map { (Int($0) - 1) * 4096 }
         let table = try AppendFile(reading: file).read(at: places[0], atMost: 4096)
         try RecordFile(opening: file).write(table, at: places[1])
+        try #require(unsafe utimensat(AT_FDCWD, file, [before.st_atim, before.st_mtim], 0) == 0)
     }
 }
