@@ -14,8 +14,13 @@ struct ServerLossTests {
     func forgetful() async throws {
         let lab = try await LoadLab.start(wallets: 600)
         await lab.server.terminate()
-        let (data, copy) = ("\(lab.path)/server/data", lab.folder.file("copy"))
-        try FileManager.default.copyItem(atPath: data, toPath: copy)
+        // An older store alone does not start, so the audit log and its mark come with it.
+        let names = ["data", "audit.log", "audit.log.mark"]
+        let (server, copies) = ("\(lab.path)/server", lab.folder.file("copies"))
+        try FileManager.default.createDirectory(atPath: copies, withIntermediateDirectories: false)
+        for name in names {
+            try FileManager.default.copyItem(atPath: "\(server)/\(name)", toPath: "\(copies)/\(name)")
+        }
         let first = try await lab.restart()
         let again = Mutex<ServerProcess?>(nil)
         // Few checks, each of another wallet: hardly any wallet is used twice.
@@ -29,11 +34,13 @@ struct ServerLossTests {
             for await _ in answered { break }
             await first.kill()
             events.serverEnded()
-            try? FileManager.default.removeItem(atPath: data)
-            try? FileManager.default.copyItem(atPath: copy, toPath: data)
-            guard let server = try? await lab.restart() else { return }
-            again.withLock { $0 = server }
-            events.serverStarted(pid: server.processID)
+            for name in names {
+                try? FileManager.default.removeItem(atPath: "\(server)/\(name)")
+                try? FileManager.default.copyItem(atPath: "\(copies)/\(name)", toPath: "\(server)/\(name)")
+            }
+            guard let restarted = try? await lab.restart() else { return }
+            again.withLock { $0 = restarted }
+            events.serverStarted(pid: restarted.processID)
         }
         let result = try await lab.run(plan, companions: [companion]) { moment in
             if moment.totals.answered > 0 { signal.finish() }
