@@ -83,14 +83,21 @@ struct OlderStoreTests {
         #expect(await server.terminate() == 0)
     }
 
+    /// Copies the data folder of a stopped server, and returns the server after three guesses that the copy lacks, and
+    /// the wallet.
+    private func guessedSinceCopy() async throws -> (server: ServerProcess, wallet: TestWallet) {
+        let first = try await self.lab.start(Self.log)
+        let wallet = try await self.lab.register(pin: "135790")
+        #expect(await first.terminate() == 0)
+        try FileManager.default.copyItem(atPath: self.data, toPath: self.file("older"))
+        let server = try await self.lab.start(Self.log)
+        for _ in 0..<3 { _ = try await wallet.openSession().check("000000") }
+        return (server, wallet)
+    }
+
     @Test("an older database without any revocation since is recognized by the generation in the log")
     func generation() async throws {
-        var server = try await self.lab.start(Self.log)
-        let wallet = try await self.lab.register(pin: "135790")
-        #expect(await server.terminate() == 0)
-        try FileManager.default.copyItem(atPath: self.data, toPath: self.file("older"))
-        server = try await self.lab.start(Self.log)
-        for _ in 0..<3 { _ = try await wallet.openSession().check("000000") }
+        let (server, _) = try await self.guessedSinceCopy()
         #expect(await server.writes("generation="))
         #expect(await server.terminate() == 0)
         try self.replace(self.data, by: self.file("older"))
@@ -100,12 +107,7 @@ struct OlderStoreTests {
 
     @Test("an older data folder is found by the mark beside an audit log without entries since, and the way out works")
     func dataFolder() async throws {
-        var server = try await self.lab.start(Self.log)
-        let wallet = try await self.lab.register(pin: "135790")
-        #expect(await server.terminate() == 0)
-        try FileManager.default.copyItem(atPath: self.data, toPath: self.file("older"))
-        server = try await self.lab.start(Self.log)
-        for _ in 0..<3 { _ = try await wallet.openSession().check("000000") }
+        var (server, wallet) = try await self.guessedSinceCopy()
         await server.kill()
         try self.replace(self.data, by: self.file("older"))
         let output = try await self.refusal()
