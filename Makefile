@@ -16,7 +16,8 @@ INTEROP_PACKAGES := $(RUN_PACKAGES) protobuf-compiler python3-venv
 
 SWIFT_BUILD := swift build --explicit-target-dependency-import-check error
 # Limited parallelism: tests with real processes and short time limits fail if all run at once on two cores.
-SWIFT_TEST := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=6 swift test --disable-xctest
+# A run that does not end is ended, so that its output names the tests that did not.
+SWIFT_TEST := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=6 timeout --foreground 50m swift test --disable-xctest
 FAILURES_LAST := 2>&1 | awk -f Tests/failures-last.awk
 
 # Excluded from the leak check: Foundation's Process leaks in these tests, and nothing else does.

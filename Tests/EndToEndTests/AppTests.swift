@@ -86,7 +86,7 @@ struct AppTests {
         #expect(hidden)
         app.send(SIGTSTP)
         #expect(await app.shows(Self.leave))
-        while !app.isStopped { await Task.yield() }
+        try await poll { app.isStopped }
         let shown = terminal.showsInput
         #expect(shown)
         app.send(SIGCONT)

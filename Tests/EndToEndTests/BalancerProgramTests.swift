@@ -101,7 +101,7 @@ struct BalancerProgramTests {
         let session = try await wallet.openSession()
         #expect(try await self.sources() == ["127.0.0.1"])
         #expect(try await session.check(Self.pin).isValid)
-        while try await observed.value("remote_pin_handshakes_in_progress") != 0 { await Task.yield() }
+        try await poll { try await observed.value("remote_pin_handshakes_in_progress") == 0 }
         let after = try await observed.metrics().split(separator: "\n").filter { $0.contains("handshake_failures") }
         #expect(after == before)
         #expect(await server.terminate() == 0)

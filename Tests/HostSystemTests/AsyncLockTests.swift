@@ -1,5 +1,6 @@
 import HostSystem
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Locks held across suspensions")
@@ -29,23 +30,23 @@ struct AsyncLockTests {
     }
 
     @Test("waiting tasks acquire a key's lock in the order of their arrival")
-    func orderOfKey() async {
+    func orderOfKey() async throws {
         let (order, events) = AsyncStream<Int>.makeStream()
         await self.locks.acquire(0)
         for number in 0..<20 {
             Task { [locks = self.locks] in await locks.withLock(0) { events.yield(number) } }
-            while self.locks.waitingCount(0) == number { await Task.yield() }
+            try await poll { self.locks.waitingCount(0) != number }
         }
         self.locks.release(0)
         #expect(await order.prefix(20).reduce(into: []) { $0.append($1) } == Array(0..<20))
     }
 
     @Test("waiting tasks acquire a single lock in the order of their arrival, and it is free afterwards")
-    func order() async {
+    func order() async throws {
         let lock = AsyncLock()
         let (order, events) = AsyncStream.makeStream(of: Int.self)
         await lock.acquire()
-        await withDiscardingTaskGroup { group in
+        try await withThrowingDiscardingTaskGroup { group in
             for number in 0..<50 {
                 let waiting = lock.waitingCount
                 group.addTask {
@@ -54,7 +55,7 @@ struct AsyncLockTests {
                     lock.release()
                 }
                 // Each task is queued before the next one starts.
-                while lock.waitingCount == waiting { await Task.yield() }
+                try await poll { lock.waitingCount != waiting }
             }
             lock.release()
         }

@@ -27,7 +27,10 @@ struct RunMetricsTests {
         var page = try await observed.get("/metrics")
         #expect(page.hasPrefix("HTTP/1.1 200 "))
         // The end of the first interval has no other sign.
-        while try #require(ObservedServer.value(valid, in: page)) == 0 { page = try await observed.get("/metrics") }
+        try await poll {
+            page = try await observed.get("/metrics")
+            return try #require(ObservedServer.value(valid, in: page)) != 0
+        }
         let count = try #require(ObservedServer.value(valid, in: page))
         #expect(ObservedServer.value("pin_load_latency_seconds_count{operation=\"check\"}", in: page) == count)
         #expect(

@@ -1,5 +1,6 @@
 import NIOCore
 import NIOPosix
+import TestSupport
 
 /// A client that requests the metrics and never reads the response.
 final class SilentReader: Sendable {
@@ -15,7 +16,7 @@ final class SilentReader: Sendable {
     }
 
     /// Returns when a write fails because the server closed the connection.
-    func isReset() async {
-        while (try? await self.channel.writeAndFlush(ByteBuffer(string: "x")).get()) != nil { await Task.yield() }
+    func isReset() async throws {
+        try await poll { (try? await self.channel.writeAndFlush(ByteBuffer(string: "x")).get()) == nil }
     }
 }

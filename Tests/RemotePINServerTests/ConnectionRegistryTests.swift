@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 import Testing
 import Transport
 import Vocabulary
@@ -75,7 +76,7 @@ struct ConnectionRegistryTests {
     }
 
     @Test("a revocation returns only when the connections are closed", arguments: [true, false])
-    func awaitsClosing(ofAll: Bool) async {
+    func awaitsClosing(ofAll: Bool) async throws {
         let slow = RecordedConnection(1, closesWhenAborted: false)
         let (registry, wallet, returned) = (self.registry, self.wallet, RecordedConnection(0))
         registry.join(slow.handle, wallet: wallet)
@@ -83,7 +84,7 @@ struct ConnectionRegistryTests {
             if ofAll { await registry.settleAll() } else { await registry.abortAll(of: [wallet]) }
             returned.handle.abort()
         }()
-        while slow.events.last != "wait", returned.events.isEmpty { await Task.yield() }
+        try await poll { slow.events.last == "wait" || !returned.events.isEmpty }
         #expect(returned.events.isEmpty)
         slow.finishClosing()
         await revocation

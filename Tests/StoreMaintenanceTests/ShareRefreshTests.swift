@@ -75,7 +75,7 @@ struct ShareRefreshTests {
             let before = try await Self.shares(try await wallet.openSession())
             server.clock.advance(by: .seconds(3600))
             try await server.give(RotateVault())
-            while try await server.record().contains(where: { $0.event == .resealed }) == false { await Task.yield() }
+            try await poll { try await server.record().contains { $0.event == .resealed } }
             #expect(try await server.give(ShowVaultKeys()).versions.map(\.values) == [0, 6])
             let session = try await wallet.openSession()
             let after = try await Self.shares(session)

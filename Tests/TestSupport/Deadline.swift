@@ -31,6 +31,20 @@ package func eventually(_ condition: @escaping @Sendable () async -> Bool) async
     await happens { while await !condition(), !Task.isCancelled { await Task.yield() } }
 }
 
+/// Polls a condition until it is true, for a test that cannot continue otherwise.
+///
+/// - Throws: ``DidNotHappen`` after ``TestWallet/patience``, or the condition's error.
+package func poll(until condition: () async throws -> Bool) async throws {
+    let end = ContinuousClock.now + TestWallet.patience
+    while try await !condition() {
+        guard .now < end else { throw DidNotHappen() }
+        await Task.yield()
+    }
+}
+
+/// A condition did not become true in time.
+package struct DidNotHappen: Error {}
+
 /// Returns true if a process has not ended yet.
 ///
 /// An ended process that its parent has not awaited stays in the kernel's table, where `kill(2)` finds it. If

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import WalletStore
@@ -9,25 +10,25 @@ struct CommitQueueTests {
     private static let forever = Duration.seconds(100_000)
 
     @Test("a batch waits for the steps that are on their way, and takes all of them")
-    func gathers() async {
+    func gathers() async throws {
         let queue = CommitQueue(longestGathering: Self.forever)
         for _ in 0..<2 { queue.expected.begin() }
-        let size = await Self.sizeOfNextBatch(of: queue, after: Self.forever) {
-            await Self.enqueue(on: queue, until: 1)
-            while !queue.isGathering { await Task.yield() }
+        let size = try await Self.sizeOfNextBatch(of: queue, after: Self.forever) {
+            try await Self.enqueue(on: queue, until: 1)
+            try await poll { queue.isGathering }
             queue.expected.end()
-            await Self.enqueue(on: queue, until: 2)
+            try await Self.enqueue(on: queue, until: 2)
             queue.expected.end()
-            await Self.enqueue(on: queue, until: nil)
+            try await Self.enqueue(on: queue, until: nil)
         }
         #expect(size == 3)
     }
 
     @Test("a lone step waits for nothing")
-    func alone() async {
+    func alone() async throws {
         let queue = CommitQueue(longestGathering: Self.forever)
-        let size = await Self.sizeOfNextBatch(of: queue, after: Self.forever) {
-            await Self.enqueue(on: queue, until: nil)
+        let size = try await Self.sizeOfNextBatch(of: queue, after: Self.forever) {
+            try await Self.enqueue(on: queue, until: nil)
         }
         #expect(size == 1)
     }
@@ -37,53 +38,53 @@ struct CommitQueueTests {
         arguments: [(.zero, Self.forever), (.microseconds(1), Self.forever), (Self.forever, .microseconds(1))]
             as [(Duration, Duration)]
     )
-    func givesUp(previous: Duration, limit: Duration) async {
+    func givesUp(previous: Duration, limit: Duration) async throws {
         let queue = CommitQueue(longestGathering: limit)
         queue.expected.begin()
-        let size = await Self.sizeOfNextBatch(of: queue, after: previous) {
-            await Self.enqueue(on: queue, until: nil)
+        let size = try await Self.sizeOfNextBatch(of: queue, after: previous) {
+            try await Self.enqueue(on: queue, until: nil)
         }
         #expect(size == 1)
     }
 
     @Test("a full batch waits for no further step")
-    func full() async {
+    func full() async throws {
         let queue = CommitQueue(longestGathering: Self.forever)
         queue.expected.begin()
-        let size = await Self.sizeOfNextBatch(of: queue, after: Self.forever) {
-            for number in 1..<CommitQueue.largestBatch { await Self.enqueue(on: queue, until: number) }
-            await Self.enqueue(on: queue, until: nil)
+        let size = try await Self.sizeOfNextBatch(of: queue, after: Self.forever) {
+            for number in 1..<CommitQueue.largestBatch { try await Self.enqueue(on: queue, until: number) }
+            try await Self.enqueue(on: queue, until: nil)
         }
         #expect(size == CommitQueue.largestBatch)
     }
 
     @Test("a step that only reads waits for no step on its way, and joins the batch if it must write")
-    func reads() async {
+    func reads() async throws {
         let queue = CommitQueue(longestGathering: Self.forever)
         queue.expected.begin()
-        let none = await Self.sizeOfNextBatch(of: queue, after: Self.forever, answersReads: true) {
+        let none = try await Self.sizeOfNextBatch(of: queue, after: Self.forever, answersReads: true) {
             await #expect(throws: StoreError.corrupt) { try await Self.read(queue) }
             queue.close()
         }
         #expect(none == 0)
         let other = CommitQueue()
-        let one = await Self.sizeOfNextBatch(of: other, after: .zero, answersReads: false) {
+        let one = try await Self.sizeOfNextBatch(of: other, after: .zero, answersReads: false) {
             await #expect(throws: StoreError.unavailable) { try await Self.read(other) }
         }
         #expect(one == 1)
     }
 
     @Test("a step that only reads is answered before the batch, even if it arrives while the batch waits for others")
-    func lateRead() async {
+    func lateRead() async throws {
         let queue = CommitQueue(longestGathering: Self.forever)
         queue.expected.begin()
-        let size = await Self.sizeOfNextBatch(of: queue, after: Self.forever, answersReads: true) {
-            await Self.enqueue(on: queue, until: 1)
-            while !queue.isGathering { await Task.yield() }
+        let size = try await Self.sizeOfNextBatch(of: queue, after: Self.forever, answersReads: true) {
+            try await Self.enqueue(on: queue, until: 1)
+            try await poll { queue.isGathering }
             Task { try? await Self.read(queue) }
-            while queue.count < 2 { await Task.yield() }
+            try await poll { queue.count >= 2 }
             queue.expected.end()
-            await Self.enqueue(on: queue, until: nil)
+            try await Self.enqueue(on: queue, until: nil)
         }
         #expect(size == 2 && queue.count == 0)
     }
@@ -97,8 +98,8 @@ struct CommitQueueTests {
         of queue: CommitQueue,
         after previous: Duration,
         answersReads: Bool = false,
-        while body: () async -> Void
-    ) async -> Int {
+        while body: () async throws -> Void
+    ) async throws -> Int {
         let (sizes, size) = AsyncStream.makeStream(of: Int.self)
         Thread {
             let batch =
@@ -110,14 +111,14 @@ struct CommitQueueTests {
             size.yield(batch.count)
             size.finish()
         }.start()
-        await body()
+        try await body()
         for await size in sizes { return size }
         return 0
     }
 
     /// Enqueues a step; returns once that many steps wait, if a number is given.
-    private static func enqueue(on queue: CommitQueue, until count: Int?) async {
+    private static func enqueue(on queue: CommitQueue, until count: Int?) async throws {
         Task { try? await queue.perform { _ in } }
-        while let count, queue.count < count { await Task.yield() }
+        if let count { try await poll { queue.count >= count } }
     }
 }

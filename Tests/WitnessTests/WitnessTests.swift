@@ -117,13 +117,13 @@ struct WitnessTests {
         let store = Store()
         let keeper = store.keeper(Witness(place, limit: .seconds(30)), interval: .milliseconds(10))
         let serving = Task { await keeper.run() }
-        while store.step.withLock({ $0 }) == 3 {
+        try await poll {
             store.generation.withLock { $0 += 1 }
-            await Task.yield()
+            return store.step.withLock { $0 } != 3
         }
         // The keeper compares the generation in each interval.
         let reads = store.reads.withLock { $0 }
-        while store.reads.withLock({ $0 }) < reads + 50 { await Task.yield() }
+        try await poll { store.reads.withLock { $0 } >= reads + 50 }
         // A second request if the store changed once more during the first.
         #expect(store.step.withLock { $0 } <= 5)
         serving.cancel()
@@ -137,9 +137,9 @@ struct WitnessTests {
         let store = Store()
         let keeper = store.keeper(try self.witness(body), interval: .milliseconds(10))
         let serving = Task { await keeper.run() }
-        while store.reads.withLock({ $0 }) == 0 { await Task.yield() }
+        try await poll { store.reads.withLock { $0 } != 0 }
         store.generation.withLock { $0 += 1 }
-        while !FileManager.default.fileExists(atPath: record) { await Task.yield() }
+        try await poll { FileManager.default.fileExists(atPath: record) }
         serving.cancel()
         await serving.value
         #expect(FileManager.default.fileExists(atPath: failed))

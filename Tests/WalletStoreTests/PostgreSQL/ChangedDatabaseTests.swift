@@ -245,7 +245,7 @@ struct ChangedDatabaseTests {
         let change = Task { try await store.judge(wallet.attempt(right: true, effect: effect)) }
         let waiting = "select from pg_stat_activity where wait_event_type = 'Lock' and datname = $1"
         let other = try self.place.connect()
-        while try other.run(waiting, [.text(self.place.database)]).count == 0 { await Task.yield() }
+        try await poll { try other.run(waiting, [.text(self.place.database)]).count > 0 }
         try self.connection.run("commit")
         await #expect(throws: StoreError.unavailable) { _ = try await change.value }
         try self.run(["drop trigger undo on wallet_values"])

@@ -1,4 +1,5 @@
 import PostgreSQLClient
+import TestSupport
 import Testing
 import Vocabulary
 
@@ -94,7 +95,7 @@ struct CommitTests {
             }
         }
         let waiting = "select from pg_stat_activity where wait_event = 'SyncRep'"
-        while try connection.run(waiting).count == 0 { await Task.yield() }
+        try await poll { try connection.run(waiting).count > 0 }
         try connection.run("alter system set synchronous_standby_names = ''")
         try connection.run("select pg_reload_conf()")
         await #expect(throws: StoreError.outcomeUnknown) { try await answer.value }
@@ -121,7 +122,7 @@ struct CommitTests {
 
     /// Calls a function of the database with the process that waits for a standby, as soon as it does.
     private func onWaitingProcess(_ function: String) async throws {
-        while true {
+        try await poll {
             let called = try self.connection.run(
                 """
                 select \(function)(pid), pg_sleep(0.01) from pg_stat_activity
@@ -129,9 +130,7 @@ struct CommitTests {
                 """,
                 [.text(self.place.database)]
             )
-            if called.count > 0 { return }
-            // The step itself may wait for this thread.
-            await Task.yield()
+            return called.count > 0
         }
     }
 

@@ -85,7 +85,7 @@ struct LeaseTableTests {
         }
         let waiting = "select from pg_stat_activity where wait_event = 'advisory' and datname = $1"
         let database = PostgreSQLValue.text(servers.place.database)
-        while try self.connection.run(waiting, [database]).count == 0, !hasStarted.hasHappened { await Task.yield() }
+        try await poll { try self.connection.run(waiting, [database]).count > 0 || hasStarted.hasHappened }
         #expect(!hasStarted.hasHappened)
         try transaction.commit()
         #expect(try self.servers.lease(of: try await starting.value).isHeld)

@@ -233,8 +233,9 @@ struct LeaseTests {
         let (elapsed, place) = (self.elapsed, self.place)
         let advancing = Task {
             let connection = try place.connect()
-            while try connection.run("select from leases where instance = 'killed'").count > 0 {
+            try await poll {
                 elapsed.advance(by: .seconds(1))
+                return try connection.run("select from leases where instance = 'killed'").count == 0
             }
         }
         #expect(try await self.server("a").lease?.server == "a")

@@ -18,9 +18,12 @@ final class PostgreSQLCluster: Sendable {
     private let databases = Mutex(0)
 
     /// Starts another server, for a test that changes settings of the whole server.
+    ///
+    /// It has no autovacuum, whose commits would wait for the absent standby for ever, with their locks.
     init() throws {
         self.server = try TemporaryPostgreSQL(settings: [
             "max_connections = 300", "synchronous_standby_names = 'absent'", "synchronous_commit = local",
+            "autovacuum = off",
         ])
     }
 

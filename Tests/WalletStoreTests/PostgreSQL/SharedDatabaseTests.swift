@@ -2,6 +2,7 @@ import MetricsTestKit
 import PINPolicy
 import PostgreSQLClient
 import Synchronization
+import TestSupport
 import Testing
 import Vocabulary
 
@@ -151,7 +152,7 @@ struct SharedDatabaseTests {
         let before = try commits()
         let locked = Task { try await store.judge(attempt) }
         // It is being tried again.
-        while try commits() < before + 2 { await Task.yield() }
+        try await poll { try commits() >= before + 2 }
         try await #expect(store.judge(wallets[1].attempt(right: false)) == self.threeLeft)
         try self.connection.run("commit")
         try await #expect(locked.value == self.threeLeft)
@@ -272,9 +273,7 @@ struct SharedDatabaseTests {
     /// Returns once a session of this database waits for a lock.
     private func untilWaiting() async throws {
         let waiting = "select from pg_stat_activity where wait_event_type = 'Lock' and datname = $1"
-        while try self.connection.run(waiting, [.text(self.place.database)]).count == 0 {
-            await Task.yield()
-        }
+        try await poll { try self.connection.run(waiting, [.text(self.place.database)]).count > 0 }
     }
 
     /// Runs steps on both stores at the same time, `count` on each.

@@ -45,7 +45,7 @@ struct StoreOfServersTests {
         // As a restore does, or a failover to a member that lacks the last commit.
         try self.restore(before)
         try self.place.disconnect("first", by: self.connection)
-        await self.reconnect(first, lane, wallet)
+        try await self.reconnect(first, lane, wallet)
         await #expect(throws: StoreError.unavailable, "also a server that lost no commit") {
             _ = try await second.judge(wallet.attempt(right: true))
         }
@@ -81,7 +81,7 @@ struct StoreOfServersTests {
         for _ in 0..<2 { try await lane.commit(by: first, of: wallet) }
         try self.restore(before)
         await #expect(throws: (any Error).self) { try await lane.commit(by: first, of: wallet) }
-        await self.reconnect(first, lane, wallet)
+        try await self.reconnect(first, lane, wallet)
         await #expect(throws: StoreError.unavailable) { _ = try await second.judge(wallet.attempt(right: true)) }
     }
 
@@ -206,7 +206,7 @@ struct StoreOfServersTests {
         try await lane.commit(by: first, of: wallet)
         try self.restore(before)
         try self.place.disconnect("first", by: self.connection)
-        await self.reconnect(first, lane == .judging ? .transactions : .judging, wallet)
+        try await self.reconnect(first, lane == .judging ? .transactions : .judging, wallet)
         await #expect(throws: PostgreSQLStoreOpenError.lostCommits) { try await self.open(as: "third") }
     }
 
@@ -300,27 +300,25 @@ struct StoreOfServersTests {
 
     /// Runs a step until the store has connected again.
     private func untilReachable<Answer>(_ step: () async throws -> Answer) async throws -> Answer {
-        while true {
-            do { return try await step() } catch StoreError.unavailable, StoreError.outcomeUnknown {
-                await Task.yield()
-            }
+        var answer: Answer?
+        try await poll {
+            do { answer = try await step() } catch StoreError.unavailable, StoreError.outcomeUnknown {}
+            return answer != nil
         }
+        return try #require(answer)
     }
 
     /// Makes a lane of the server connect again.
-    private func reconnect(_ store: PostgreSQLWalletStore, _ lane: Lane, _ wallet: TestWallet) async {
-        while !self.reasons.contain("\(PostgreSQLStoreOpenError.lostCommits)") {
-            do throws(StoreError) {
+    private func reconnect(_ store: PostgreSQLWalletStore, _ lane: Lane, _ wallet: TestWallet) async throws {
+        // The first step finds the connection closed, and a later one connects.
+        try await poll {
+            await #expect(throws: StoreError.self, "a database that lacks a commit was used") {
                 switch lane {
                 case .judging: _ = try await store.identity(of: wallet.id)
                 case .transactions: _ = try await store.isSolutionRevoked()
                 }
-                Issue.record("a database that lacks a commit was used")
-                return
-            } catch {
-                // The first step finds the connection closed, and a later one connects.
-                await Task.yield()
             }
+            return self.reasons.contain("\(PostgreSQLStoreOpenError.lostCommits)")
         }
     }
 
