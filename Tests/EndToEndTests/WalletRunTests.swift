@@ -220,7 +220,7 @@ struct WalletRunTests {
         let good = try self.scenario("good", "[launch]")
         #expect(try await self.run(good, "--check").exitCode == 0)
         for wrong in [
-            ["--format", "xml"], ["--json", "--format", "tap"], ["--jobs", "0"], ["--ca", "x"], ["--server", "x"],
+            ["--format", "xml"], ["--json", "--format", "junit"], ["--jobs", "0"], ["--ca", "x"], ["--server", "x"],
             ["--filter", "nothing"], ["--server", "::1:7400", "--ca", "x", "--authority", "x"],
         ] {
             #expect(try await ServerProcess.run("wallet", ["run", good] + wrong).exitCode == 64, "\(wrong)")

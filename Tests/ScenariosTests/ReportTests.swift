@@ -3,7 +3,6 @@ import FoundationXML
 import TerminalApp
 import Testing
 import WalletFlows
-import Yams
 
 @testable import Scenarios
 
@@ -53,27 +52,6 @@ struct ReportTests {
         }
         #expect(!text.contains("\u{1B}"))
         #expect(self.report.text(as: .text, colored: true).contains("\u{1B}[31mFAILED"))
-    }
-
-    @Test("TAP 14: a plan, a line for each scenario, directives, and YAML diagnostics")
-    func tap() throws {
-        let lines = self.report.text(as: .tap).split(separator: "\n").map(String.init)
-        #expect(lines.first == "TAP version 14" && lines[1] == "1..4")
-        let points = lines.filter { $0.hasPrefix("ok ") || $0.hasPrefix("not ok ") }
-        #expect(
-            points == [
-                "ok 1 - A Shows \\# this & that", "not ok 2 - B Shows \\# this & that",
-                "ok 3 - C Shows \\# this & that # SKIP line 4, advance: not a lab",
-                "not ok 4 - every step of the flows is reached",
-            ]
-        )
-        let blocks = lines.joined(separator: "\n").components(separatedBy: "  ---\n").dropFirst()
-            .compactMap { $0.components(separatedBy: "\n  ...").first }
-        #expect(blocks.count == 3)
-        let second = try #require(try Yams.compose(yaml: blocks[blocks.startIndex + 1]))
-        #expect(second["message"]?.string == Self.failure.message)
-        #expect(second["screen"]?.sequence?.last?.string == "bell \u{7} # here")
-        #expect(second["trace"]?.sequence?.compactMap(\.string) == Self.failure.trace)
     }
 
     @Test("JUnit: well-formed XML with a suite for each folder and correct totals, even with special characters")
@@ -189,7 +167,6 @@ struct ReportTests {
         let scenarios = try #require(root["scenarios"] as? [[String: Any]])
         #expect(scenarios.compactMap { $0["outcome"] as? String } == ["flaky", "passed"])
         #expect((scenarios[0]["earlierFailures"] as? [[String: Any]])?.first?["line"] as? Int == 12)
-        #expect(report.text(as: .tap).contains("  flaky:\n    - \"line 12, expect screen"))
         #expect(report.text(as: .junit).contains("<flakyFailure message=\"the screen is not as &lt;expected&gt;"))
     }
 

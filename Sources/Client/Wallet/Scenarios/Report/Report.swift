@@ -2,8 +2,6 @@
 package enum ReportFormat: String, Sendable, CaseIterable {
     /// Human-readable text.
     case text
-    /// Test Anything Protocol, version 14.
-    case tap
     /// JUnit XML for CI servers.
     case junit
     /// GitHub Actions annotations.
@@ -46,7 +44,6 @@ package struct Report: Sendable {
     package func text(as format: ReportFormat, colored isColored: Bool = false) -> String {
         switch format {
         case .text: TextReport(isColored: isColored).text(self)
-        case .tap: TAPReport.text(self)
         case .junit: JUnitReport.text(self)
         case .github: GitHubReport.text(self)
         case .json: JSONReport.text(self)

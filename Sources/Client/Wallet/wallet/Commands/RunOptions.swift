@@ -95,15 +95,15 @@ struct RunTargetOptions: ParsableArguments {
 struct RunOutputOptions: ParsableArguments {
     @Option(
         name: .customLong("format"),
-        help: ArgumentHelp("text (default), tap (version 14), junit, github or json.", valueName: "name")
+        help: ArgumentHelp("text (default), junit, github or json.", valueName: "name")
     )
-    var formatName: ReportName?
+    var formatName: ReportFormat?
 
     @Flag(help: "Same as --format json.")
     var json = false
 
     /// The format of the report.
-    var format: ReportName { self.json ? .json : self.formatName ?? .text }
+    var format: ReportFormat { self.json ? .json : self.formatName ?? .text }
 
     @Option(help: ArgumentHelp("Write the report to this file, and a summary to the terminal.", valueName: "file"))
     var output: String?
@@ -186,7 +186,7 @@ struct RunOutputOptions: ParsableArguments {
 
     /// Writes the report to its file or to standard output.
     func write(_ report: Report) throws {
-        let text = report.text(as: self.format.format)
+        let text = report.text(as: self.format)
         if let path = self.output {
             try Self.write(text, to: path)
             StandardStreams.writeOutput(TextReport(isColored: ScenarioProgress.isColored).end(report))
@@ -240,21 +240,4 @@ struct RunFailure: Error {
     }
 }
 
-/// The name of a report format.
-enum ReportName: String, ExpressibleByArgument, CaseIterable {
-    case text
-    case tap
-    case junit
-    case github
-    case json
-
-    var format: ReportFormat {
-        switch self {
-        case .text: .text
-        case .tap: .tap
-        case .junit: .junit
-        case .github: .github
-        case .json: .json
-        }
-    }
-}
+extension ReportFormat: ExpressibleByArgument {}
