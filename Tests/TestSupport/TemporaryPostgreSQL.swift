@@ -1,6 +1,9 @@
 import Foundation
+internal import HostSystem
 
 /// A PostgreSQL server in a temporary folder, reachable only through a socket in that folder.
+///
+/// The folder is in memory if there is room, since hundreds of tests wait for the syncs of their databases otherwise.
 ///
 /// A shell starts it as an unprivileged user, since PostgreSQL rejects root. The shell reads from a pipe that only this
 /// process holds, so the server and its folder are gone when this process ends, however it does.
@@ -63,7 +66,9 @@ package final class TemporaryPostgreSQL: @unchecked Sendable {
     ///   - access: The lines of pg_hba.conf; without them every role may connect.
     ///   - statements: Statements that the superuser runs, each in a separate transaction.
     package init(settings: [String] = [], access: [String] = [], statements: [String] = []) throws {
-        self.folder = "/tmp/remote-pin-postgresql-\(UInt32.random(in: .min ... .max))"
+        let memory = "/dev/shm"
+        let hasRoom = (try? DiskSpace(of: memory)).map { $0.freeByteCount > 4 << 30 } ?? false
+        self.folder = "\(hasRoom ? memory : "/tmp")/remote-pin-postgresql-\(UInt32.random(in: .min ... .max))"
         let (input, output) = (Pipe(), Pipe())
         self.shell = Process()
         self.shell.executableURL = URL(fileURLWithPath: "/bin/sh")

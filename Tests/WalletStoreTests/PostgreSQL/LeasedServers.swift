@@ -24,7 +24,20 @@ struct LeasedServers: Sendable {
         func happen() { self.value.withLock { $0 = true } }
     }
 
+    /// Closes all stores at the end of a test, since the threads of a lease would go on renewing it.
+    private final class OpenStores: Sendable {
+        private let stores = Mutex<[PostgreSQLWalletStore]>([])
+
+        func add(_ store: PostgreSQLWalletStore) { self.stores.withLock { $0.append(store) } }
+
+        deinit {
+            let stores = self.stores.withLock(\.self)
+            Task { for store in stores { await store.close() } }
+        }
+    }
+
     let place: PostgreSQLPlace
+    private let stores = OpenStores()
     /// The time of the leases.
     let elapsed = ElapsedTime()
     /// The time that is added to the database's clock.
@@ -50,6 +63,7 @@ struct LeasedServers: Sendable {
         parts.onEpochEnd = { [epochEnd = self.epochEnd] in epochEnd.happen() }
         change(&parts)
         let store = try await PostgreSQLWalletStore.open(parts)
+        self.stores.add(store)
         try await store.takeLease()
         return store
     }
