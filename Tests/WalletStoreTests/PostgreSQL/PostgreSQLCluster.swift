@@ -27,6 +27,9 @@ final class PostgreSQLCluster: Sendable {
         ])
     }
 
+    /// The folder of the server's socket.
+    var folder: String { self.server.folder }
+
     /// A connection for a test's statements.
     func connect(to database: String = "postgres") throws -> PostgreSQLConnection {
         try PostgreSQLConnection(to: self.target(database), within: Self.longest)

@@ -31,6 +31,17 @@ struct PostgreSQLConnectionTests {
         try #expect(self.connection.run("select * from unnest($1::bytea[])", [.byteArrays([])]).count == 0)
     }
 
+    @Test("a connection that another process answers than the one that accepted it is refused")
+    func pooler() throws {
+        let pooler = try Pooler(before: self.cluster)
+        #expect {
+            _ = try PostgreSQLConnection(to: pooler.target, within: PostgreSQLCluster.longest)
+        } throws: { error in
+            guard case .disconnected(let reason) = error as? PostgreSQLFailure else { return false }
+            return reason.hasPrefix(PostgreSQLConnection.pooler)
+        }
+    }
+
     @Test("libpq looks for no file in the user's home, unless the address names one")
     func noFiles() throws {
         let parameters = PostgreSQLTarget(address: "host=db1 sslrootcert=/etc/ca.pem").hosts.parameters[0]
