@@ -125,7 +125,7 @@ let server: [Target] = [
     .module("Sources/Server/Vault", "HostSystem Secrets Statements Vocabulary Metrics"),
     .module("Sources/Server/AuditLog", "HostSystem Vault Vocabulary Crypto"),
     .module("Sources/Server/CSQLiteSettings"),
-    .module("Sources/Server/PreparedSQL", "CSQLiteSettings GRDB GRDBSQLite"),
+    .module("Sources/Server/PreparedSQL", "CSQLiteSettings HostSystem GRDB GRDBSQLite"),
     .module(
         "Sources/Server/WalletStore",
         "HostSystem PINPolicy PreparedSQL Secrets Statements Vocabulary GRDB Metrics"
@@ -231,7 +231,7 @@ let client: [Target] = [
         "Sources/Client/Wallet/Phone",
         "ConfigText DeviceInterface HostSystem LabFiles SimulatedPhone Vocabulary WalletCore WalletFlows"
     ),
-    .module("Sources/Client/Wallet/TerminalApp", "DeviceInterface HostSystem Phone WalletCore WalletFlows"),
+    .module("Sources/Client/Wallet/TerminalApp", "DeviceInterface HostSystem Phone Vocabulary WalletCore WalletFlows"),
     .module(
         "Sources/Client/Wallet/Scenarios",
         """

@@ -178,6 +178,10 @@ struct RendererTests {
     func values() {
         let wide = Renderer(size: TerminalSize(columns: 80, rows: 24), palette: Screens.plain)
         #expect(wide.lines(Picture(Screens.blocked)).joined().contains("00:43"))
+        // A server may send any number.
+        var longest = Picture(Screens.blocked)
+        longest.screen.values["remainingMs"] = .number(.max)
+        #expect(wide.lines(longest).joined().contains("2562047788015:12:56"))
         #expect(wide.lines(Picture(Screens.code)).joined().contains("N X P Y - S 6 G Y - Q W 8 1 - T 0 B H - S 4"))
         let narrow = Screens.smallest.lines(Picture(Screens.code)).joined(separator: "\n")
         #expect(narrow.contains("N X P Y - S 6 G Y - Q W 8 1 -") && narrow.contains("T 0 B H - S 4"))

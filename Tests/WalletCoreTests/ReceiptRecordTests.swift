@@ -138,6 +138,19 @@ struct ReceiptRecordTests {
         #expect(try JSONEncoder().encode(record).count < 2500)
     }
 
+    @Test("counts of an edited file that no sum can hold crash nothing")
+    func editedCounts() throws {
+        var record = try self.record()
+        #expect(try self.take(Verdict(number: 1), after: 2, in: &record) == nil)
+        let text = String(decoding: try JSONEncoder().encode(record), as: UTF8.self)
+        let edited = text.replacing(#/"(count|unanswered)":[0-9]+/#) { "\"\($0.output.1)\":\(UInt64.max)" }
+        #expect(edited != text)
+        record = try JSONDecoder().decode(ReceiptRecord.self, from: Data(edited.utf8))
+        record.noteSend()
+        #expect(self.hint(3, in: record) == nil)
+        #expect(try self.take(Verdict(number: 2), after: 1, in: &record) == nil)
+    }
+
     @Test("attempts that the wallet did not send are shown once, with the wrong PINs among them")
     func unexplained() throws {
         var record = try self.record()

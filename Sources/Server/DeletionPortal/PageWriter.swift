@@ -92,7 +92,7 @@ struct PageWriter: Sendable {
         case .limited(let until):
             (heading, part["text"]) = (words.limited, words.limitedWhy)
             self.tell(until, withDate: false, in: language, &part)
-            part["wait"] = words.minutes(max(1, Int(((until - now).milliseconds + 59_999) / 60_000)))
+            part["wait"] = words.minutes(max(1, Int((until - now).milliseconds.dividedRoundingUp(by: 60_000))))
         case .busy: (heading, part["text"]) = (words.busy, words.busyWhy)
         case .away: (heading, part["text"]) = (words.away, words.awayWhy)
         case .unknown: (heading, part["text"]) = (words.unknown, words.unknownWhy)

@@ -73,7 +73,7 @@ struct PortalResponder: HTTPResponder {
         }
         if let language = answer.language { response.headers[.contentLanguage] = language.rawValue }
         if let wait = answer.retryAfter {
-            response.headers[.retryAfter] = "\(max(1, (wait.milliseconds + 999) / 1000))"
+            response.headers[.retryAfter] = "\(max(1, wait.milliseconds.dividedRoundingUp(by: 1000)))"
         }
         return visit.method == .head ? response.createHeadResponse() : response
     }

@@ -50,7 +50,7 @@ extension Duration {
     ///
     /// The minimum is one second.
     package var spoken: String {
-        let seconds = max(1, (self.milliseconds + 999) / 1000)
+        let seconds = max(1, self.milliseconds.dividedRoundingUp(by: 1000))
         let parts = [
             (seconds / 86_400, "d"), (seconds / 3600 % 24, "h"), (seconds / 60 % 60, "min"), (seconds % 60, "s"),
         ]

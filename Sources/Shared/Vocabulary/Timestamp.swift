@@ -37,17 +37,26 @@ public struct Timestamp: Hashable, Comparable, Sendable {
 }
 
 extension Duration {
-    /// The duration in whole milliseconds, rounded down.
+    /// The duration in whole milliseconds, rounded down; the longest that can be represented for a longer one.
     package var milliseconds: Int64 {
         let (seconds, attoseconds) = self.components
-        return seconds.multipliedReportingOverflow(by: 1000).overflow
-            ? (seconds < 0 ? .min : .max) : seconds * 1000 + attoseconds / 1_000_000_000_000_000
+        let (whole, isTooLong) = seconds.multipliedReportingOverflow(by: 1000)
+        let (sum, overflow) = whole.addingReportingOverflow(attoseconds / 1_000_000_000_000_000)
+        return isTooLong || overflow ? (seconds < 0 ? .min : .max) : sum
     }
 
     /// The duration in whole microseconds, rounded toward zero; at most 290,000 years.
     package var microseconds: Int64 {
         let (seconds, attoseconds) = self.components
         return seconds * 1_000_000 + attoseconds / 1_000_000_000_000
+    }
+}
+
+extension Int64 {
+    /// Divides and rounds up, without a sum that could overflow: the dividend may be any number that a peer sent.
+    package func dividedRoundingUp(by divisor: Int64) -> Int64 {
+        let (quotient, remainder) = self.quotientAndRemainder(dividingBy: divisor)
+        return remainder > 0 ? quotient + 1 : quotient
     }
 }
 

@@ -1,3 +1,4 @@
+internal import Vocabulary
 internal import WalletFlows
 
 /// The lines of a screen in reading order, before they are positioned.
@@ -149,7 +150,7 @@ struct ScreenLayoutBuilder {
     /// The message contains it in words.
     private var countdown: [ScreenLayout.Line] {
         guard case .number(let remaining) = self.screen.values["remainingMs"] else { return [] }
-        let seconds = (max(0, remaining) + 999) / 1000
+        let seconds = max(0, remaining).dividedRoundingUp(by: 1000)
         let clock = [seconds / 3600, seconds / 60 % 60, seconds % 60].drop { $0 == 0 && seconds < 3600 }
         let two = (clock.count < 2 ? [0] + clock : clock).map { $0 < 10 ? "0\($0)" : "\($0)" }
         return [ScreenLayout.Line(text: two.joined(separator: ":"), style: .warning)]

@@ -91,7 +91,7 @@ struct ReceiptRecord: Codable, Hashable, Sendable {
     }
 
     /// Counts a message before it is sent.
-    mutating func noteSend() { self.unanswered &+= 1 }
+    mutating func noteSend() { self.unanswered = self.unanswered.plus(1) }
 }
 
 // MARK: - Keys
@@ -140,7 +140,7 @@ extension ReceiptRecord {
         else { return self.note(.forgedReceipt) }
         if receipt.signed.keyID > key.id {
             let before = self.waiting?.unanswered ?? 0
-            self.waiting = Waiting(receipt: StoredBytes(receipt.bytes), unanswered: before + self.unanswered)
+            self.waiting = Waiting(receipt: StoredBytes(receipt.bytes), unanswered: before.plus(self.unanswered))
             self.unanswered = 0
             return nil
         }
@@ -158,7 +158,7 @@ extension ReceiptRecord {
     ) -> Tampering? {
         guard let key, receipt.isGenuine(by: key) else {
             // The attempt may have been judged anyway.
-            self.unanswered += sent
+            self.unanswered = self.unanswered.plus(sent)
             return self.note(.forgedReceipt)
         }
         let leaf = receipt.leaf
@@ -167,7 +167,7 @@ extension ReceiptRecord {
             leaf.number,
             of: receipt.signed.epoch,
             isJudged: leaf.isJudged,
-            explained: sent + self.lateCount
+            explained: sent.plus(self.lateCount)
         )
         // The answered message itself cannot arrive again.
         let growth = self.growth(to: leaf.number)
@@ -205,7 +205,7 @@ extension ReceiptRecord {
         guard count > 0 else { return }
         let end = Self.lateEnd(now)
         if let last = self.late.indices.last, self.late[last].untilMs == end {
-            self.late[last].count += count
+            self.late[last].count = self.late[last].count.plus(count)
         } else {
             self.late.append(Late(count: count, untilMs: end))
         }
@@ -244,7 +244,7 @@ extension ReceiptRecord {
     }
 
     /// The number of messages that may still arrive although a receipt of a later one is known.
-    private var lateCount: UInt64 { self.late.reduce(0) { $0 + $1.count } }
+    private var lateCount: UInt64 { self.late.reduce(0) { $0.plus($1.count) } }
 
     /// Returns the number of attempts judged since the last receipt.
     private func growth(to number: UInt64) -> UInt64 {
@@ -283,7 +283,7 @@ extension ReceiptRecord {
             counts.number,
             of: counts.epoch,
             isJudged: false,
-            explained: record.unanswered + (record.waiting?.unanswered ?? 0) + record.lateCount
+            explained: record.unanswered.plus(record.waiting?.unanswered ?? 0).plus(record.lateCount)
         )
         return finding.map { AttemptHint(finding: $0, wrongPINs: counts.wrongPINs, lastWrong: counts.lastWrong) }
     }
@@ -292,4 +292,12 @@ extension ReceiptRecord {
 extension AttemptLeaf {
     /// Whether the attempt was counted.
     fileprivate var isJudged: Bool { self.outcome != .notJudged }
+}
+
+extension UInt64 {
+    /// Returns the sum, or the largest number if the sum is larger: a file that was edited may hold any count.
+    fileprivate func plus(_ other: UInt64) -> UInt64 {
+        let (sum, overflow) = self.addingReportingOverflow(other)
+        return overflow ? .max : sum
+    }
 }

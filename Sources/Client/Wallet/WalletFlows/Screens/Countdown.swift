@@ -34,11 +34,3 @@ enum LongTime: Hashable {
         self = hours < 48 ? .hours(hours) : .days(hours / 24)
     }
 }
-
-extension Int64 {
-    /// Rounds up without adding, which could overflow because the server may send any number.
-    fileprivate func dividedRoundingUp(by divisor: Int64) -> Int64 {
-        let (quotient, remainder) = self.quotientAndRemainder(dividingBy: divisor)
-        return remainder > 0 ? quotient + 1 : quotient
-    }
-}
