@@ -94,12 +94,14 @@ struct OddFileTests {
         #expect(!DurableFile.isNamed(path + ".partial"))
     }
 
-    @Test("each error names its cause")
+    @Test("each error names its cause, and the way out if there is one")
     func reasons() {
         for (code, text) in [
             (EACCES, "permission denied (EACCES)"), (EPERM, "operation not permitted (EPERM)"),
-            (EROFS, "read-only file system (EROFS)"), (ENOSPC, "no space left on device (ENOSPC)"),
-            (EDQUOT, "disk quota exceeded (EDQUOT)"), (EFBIG, "file too large (EFBIG)"),
+            (EROFS, "read-only file system (EROFS): look for errors of its disk with `dmesg`, and remount it"),
+            (ENOSPC, "no space left on device (ENOSPC): free some space"),
+            (EDQUOT, "disk quota exceeded (EDQUOT): raise this user's quota"),
+            (EFBIG, "file too large (EFBIG): raise the limit on file sizes (`ulimit -f`, LimitFSIZE=)"),
             (EIO, "input/output error (EIO)"),
         ] {
             #expect("\(SystemCall.error(code, "f"))" == "f: \(text)")

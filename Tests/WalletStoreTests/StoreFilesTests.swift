@@ -176,6 +176,10 @@ struct StoreFilesTests {
     @Test("a folder of a restore that is a link is refused, and the files in its target stay")
     func linkedStaging() throws {
         try DurableFile.write([1], to: self.other.file("kept"))
+        let mark = self.folder.file("wallets.db-mark")
+        try FileManager.default.createSymbolicLink(atPath: mark, withDestinationPath: self.other.file("kept"))
+        #expect(throws: StoreOpenError(FileError.odd(mark, .symbolicLink))) { try StagedStore(folder: self.folder.path) }
+        try DurableFile.remove(mark)
         let link = self.folder.file("restoring")
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: self.other.path)
         #expect(throws: StoreOpenError.self) { try StagedStore(folder: self.folder.path) }

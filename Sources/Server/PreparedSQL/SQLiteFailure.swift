@@ -1,11 +1,12 @@
 package import GRDB
 internal import GRDBSQLite
 internal import Glibc
+internal import HostSystem
 
 /// A failed SQLite call, with everything an operator needs to look it up: the name of the extended code, the system
 /// error, and the file.
 ///
-///     SQLITE_IOERR_WRITE (778), errno 28: No space left on device, /var/lib/remote-pin/data/wallets.db
+///     SQLITE_FULL (13), no space left on device (ENOSPC): free some space, /var/lib/remote-pin/data/wallets.db
 package struct SQLiteFailure: CustomStringConvertible, Sendable {
     package let description: String
     /// Whether the file system had no room, so that nothing was written and the call may be repeated.
@@ -20,8 +21,8 @@ package struct SQLiteFailure: CustomStringConvertible, Sendable {
         self.isLackOfRoom = Self.isLackOfRoom(code.rawValue, number)
         // SQLite sets the system error only when a file operation fails, and never resets it.
         if [SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_FULL].contains(code.rawValue & 0xFF), number != 0 {
-            let words = unsafe strerror(number).map { unsafe String(cString: $0) } ?? "unknown"
-            text += ", errno \(number): \(words)"
+            let error = self.isLackOfRoom ? FileError.diskFull("", errno: number) : .other("", errno: number)
+            text += ", \(error.reason)"
         }
         let path = unsafe sqlite3_db_filename(database.sqliteConnection, "main").map { unsafe String(cString: $0) }
         if let path, !path.isEmpty { text += ", \(path)" }

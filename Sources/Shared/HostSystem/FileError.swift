@@ -49,13 +49,14 @@ package enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
     package var reason: String {
         switch self {
         case .notFound: "no such file or folder"
-        case .readOnly: SystemCall.text(of: EROFS)
+        case .readOnly: "\(SystemCall.text(of: EROFS)): look for errors of its disk with `dmesg`, and remount it"
         case .odd(let path, .names(let count)):
             "\(OddFile.names(count)): list them with `find / -samefile \(path)`, and remove the others"
         case .odd(_, let kind): kind.description
         case .tooLarge(_, let limit): "longer than \(limit) bytes"
         case .exists: "exists already"
-        case .notAllowed(_, let errno), .diskFull(_, let errno), .other(_, let errno): SystemCall.text(of: errno)
+        case .diskFull(_, let errno): SystemCall.lackOfRoom(errno)
+        case .notAllowed(_, let errno), .other(_, let errno): SystemCall.text(of: errno)
         }
     }
 }

@@ -10,6 +10,17 @@ enum SystemCall {
         return "\(text.prefix(1).lowercased())\(text.dropFirst()) (\(Self.name(of: code)))"
     }
 
+    /// The text of an errno(3) that reports a lack of room, with the way out.
+    static func lackOfRoom(_ code: Int32) -> String {
+        let wayOut =
+            switch code {
+            case EDQUOT: "raise this user's quota"
+            case EFBIG: "raise the limit on file sizes (`ulimit -f`, LimitFSIZE=)"
+            default: "free some space"
+            }
+        return "\(self.text(of: code)): \(wayOut)"
+    }
+
     /// The name of an errno(3), such as `EACCES`.
     static func name(of code: Int32) -> String {
         unsafe host_system_error_name(code).map { unsafe String(cString: $0) } ?? "error \(code)"

@@ -28,6 +28,8 @@ package final class StagedStore: Sendable {
             let mark = StoreMark.path(of: "wallets.db")
             let parts = try DurableFile.names(in: folder).filter { $0.hasPrefix("wallets.db") && $0 != mark }
             if let part = parts.first { throw FileError.exists("\(folder)/\(part)") }
+            // Throws if the name leads elsewhere: only a file of its own may be replaced.
+            _ = try StoreMark.read(at: "\(folder)/\(mark)")
             if DurableFile.exists(self.staging) { try DurableFile.removeFolder(self.staging) }
             try DurableFile.makeFolder(self.staging)
             try DurableFile.makeEmpty(self.file)

@@ -171,6 +171,14 @@ extension Examination {
     mutating func checkAudit() async {
         let path = self.settings[SettingTable.auditFile]
         guard let vault = self.files.vault else { return }
+        for file in [path + ".lock", MarkCopy.path(besideAuditLog: path)] {
+            do throws(FileError) { _ = try DurableFile.read(file, atMost: 1 << 10) } catch {
+                guard case .odd = error else { continue }
+                self.add(
+                    .problem(.audit, "\(error)", cure: "put the file itself in its place; the server does not start")
+                )
+            }
+        }
         guard AuditLog.exists(at: path) else {
             let cure = "if the server ran before, put the log back: without it revocations are lost"
             return self.add(.warning(.audit, "there is no \(path); the first start creates it", cure: cure))
