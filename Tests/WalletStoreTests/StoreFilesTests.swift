@@ -178,7 +178,8 @@ struct StoreFilesTests {
         try DurableFile.write([1], to: self.other.file("kept"))
         let mark = self.folder.file("wallets.db-mark")
         try FileManager.default.createSymbolicLink(atPath: mark, withDestinationPath: self.other.file("kept"))
-        #expect(throws: StoreOpenError(FileError.odd(mark, .symbolicLink))) { try StagedStore(folder: self.folder.path) }
+        let odd = StoreOpenError(FileError.odd(mark, .symbolicLink))
+        #expect(throws: odd) { try StagedStore(folder: self.folder.path) }
         try DurableFile.remove(mark)
         let link = self.folder.file("restoring")
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: self.other.path)
