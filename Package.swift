@@ -365,7 +365,7 @@ let tests: [Target] = [
         "ScenariosTests",
         """
         ConfigText HostSystem LabFiles remote-pin-lab remote-pin-server Scenarios ServerSettings TerminalApp \
-        TestSupport WalletFlows Yams
+        TestSupport WalletFlows
         """
     ),
     .tests("HistoryCheckerTests", "HistoryChecker TestSupport Vocabulary"),

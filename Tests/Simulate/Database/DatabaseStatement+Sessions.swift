@@ -18,6 +18,7 @@ extension DatabaseStatement {
             select set_config('default_transaction_isolation', 'read committed', false),
                 set_config('idle_in_transaction_session_timeout', $1, false),
                 set_config('client_connection_check_interval', '1s', false),
+                set_config('quote_all_identifiers', 'off', false),
                 set_config('\(SchemaObjects.checkedSetting)', '', false)
             """,
             { _ in SimulatedRows() }

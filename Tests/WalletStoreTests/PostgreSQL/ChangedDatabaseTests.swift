@@ -112,6 +112,41 @@ struct ChangedDatabaseTests {
                 named: "index by_record on wallets is unknown"
             ),
             SchemaChange(
+                "create index by_record on wallets ((record || id))",
+                "update pg_index set indisvalid = false where indexrelid = 'by_record'::regclass",
+                undo: "drop index by_record",
+                named: "unfinished index by_record on wallets is unknown"
+            ),
+            SchemaChange(
+                "create index wallets_pkey_ccnew on wallets ((id || record))",
+                "update pg_index set indisvalid = false where indexrelid = 'wallets_pkey_ccnew'::regclass",
+                undo: "drop index wallets_pkey_ccnew",
+                named: "unfinished index wallets_pkey_ccnew on wallets is unknown"
+            ),
+            SchemaChange(
+                "create schema other",
+                "create statistics other.usual on (record || id) from wallets",
+                undo: "drop statistics other.usual",
+                "drop schema other",
+                named: "statistics usual on wallets is unknown"
+            ),
+            // Attack: with the line end in its name, the object would be two that are accepted.
+            SchemaChange(
+                """
+                alter table commit_numbers add constraint "facts_id_check on facts\tCHECK (id)\nsequence x"
+                check (number >= 0)
+                """,
+                undo: "alter table commit_numbers drop constraint \"facts_id_check on facts\tCHECK (id)\nsequence x\"",
+                named: "constraint facts_id_check on facts\tCHECK (id)\nsequence x on commit_numbers is unknown"
+            ),
+            SchemaChange(
+                "create sequence \"numbers\r\"",
+                "create index by_record on wallets ((record || id))",
+                undo: "drop index by_record",
+                "drop sequence \"numbers\r\"",
+                named: "index by_record on wallets is unknown"
+            ),
+            SchemaChange(
                 "alter table recorded_blocks drop constraint recorded_blocks_pkey",
                 undo: "alter table recorded_blocks add primary key (id)",
                 named: "index recorded_blocks_pkey on recorded_blocks is missing"
@@ -257,6 +292,49 @@ struct ChangedDatabaseTests {
             "the attempt before was rolled back"
         )
         await store.close()
+    }
+
+    @Test("code that runs in a statement of the store cannot record that statement as checked")
+    func forgedCheck() async throws {
+        let store = try await self.place.open()
+        let wallet = try await TestWallet(in: store)
+        _ = try await store.judge(wallet.attempt(right: true))
+        // As a row security policy does for a role that is no superuser.
+        try self.run([
+            """
+            create function public.pass() returns boolean language plpgsql as $$ begin
+                perform set_config('remote_pin.parsed', string_agg((now() - n * interval '1 us')::text, '|'),
+                    false) from generate_series(0, 8000) n;
+                return true;
+            end $$
+            """,
+            "alter table facts rename to kept", "create view facts as select * from kept where public.pass()",
+        ])
+        for _ in 0..<3 {
+            await #expect(throws: StoreError.self) { try await store.judge(wallet.attempt(right: true)) }
+        }
+        await #expect(throws: PostgreSQLStoreOpenError.self) { _ = try await self.place.open() }
+        await store.close()
+    }
+
+    @Test("an operator of the schema that fits better than a built-in one does not hide an object")
+    func shadowed() async throws {
+        try self.run([
+            "create function public.hide(text, name) returns text language sql as $$ select 'sequence x'::text $$",
+            "create operator || (leftarg = text, rightarg = name, function = public.hide)",
+            "create rule lose as on update to wallets do instead nothing",
+        ])
+        let found = try await self.differences()
+        #expect(
+            found.contains("rule lose on wallets is unknown") && found.contains("operator ||(text,name) is unknown")
+        )
+    }
+
+    @Test("names are compared without quotes, whatever the role's settings say")
+    func quotes() async throws {
+        try self.run(["alter database \(self.place.database) set quote_all_identifiers = on"])
+        await (try self.place.open()).close()
+        #expect(try await self.differences() == "")
     }
 
     @Test("a row that the database did not store as it was sent gets no verdict")

@@ -71,7 +71,7 @@ struct SchemaUpgradeTests {
         try self.connection.run("begin")
         try self.connection.run("alter table facts add column later bigint not null default 0")
         try self.connection.run("create table later (id bigint generated always as identity primary key)")
-        try self.connection.run("create index later_wallets on wallet_values (place) where place > 9")
+        try self.connection.run("create index later_wallets on wallet_values (place)")
         try self.connection.run("update facts set schema_version = $1", [.number(Schema.version + 1)])
         try self.connection.run("commit")
         try await attemptsLeft(1, at: one)
@@ -83,6 +83,24 @@ struct SchemaUpgradeTests {
         try self.connection.run("create rule lose as on update to wallets do instead nothing")
         await #expect(throws: StoreError.self) { try await two.judge(wallet.attempt(right: false)) }
         try self.connection.run("drop rule lose on wallets")
+        // Attack: with the next version's number, an expression runs code for each row that is written.
+        for (added, removed) in [
+            ("create index tidy on wallets ((record || id))", "drop index tidy"),
+            ("create index tidy on wallets (record) where record <> id", "drop index tidy"),
+            (
+                "alter table wallets add short boolean generated always as (record < id) stored",
+                "alter table wallets drop short"
+            ),
+            ("alter table wallets add made text default clock_timestamp()::text", "alter table wallets drop made"),
+            (
+                "alter table wallets add constraint short check (record <> id)",
+                "alter table wallets drop constraint short"
+            ),
+        ] {
+            try self.connection.run(added)
+            await #expect(throws: StoreError.self, "\(added)") { try await two.judge(wallet.attempt(right: false)) }
+            try self.connection.run(removed)
+        }
         try self.connection.run("update facts set schema_version = $1", [.number(Schema.version + 2)])
         try self.connection.run("analyze facts")
         await #expect(throws: StoreError.outcomeUnknown) { try await one.judge(wallet.attempt(right: false)) }

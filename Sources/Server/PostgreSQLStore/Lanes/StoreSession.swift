@@ -17,6 +17,8 @@ final class StoreSession {
     private(set) var factColumns = StoreSession.factColumns
     /// The times at which statements were parsed whose ``SchemaObjects`` were found right.
     private var parsed: [Substring] = []
+    /// The value of ``SchemaObjects/checkedSetting``: the times that were recorded.
+    private var recorded = ""
     private var hasNewParsed = false
     /// The time at which every statement must return the objects again.
     private var nextSchemaCheck: ContinuousClock.Instant
@@ -95,6 +97,7 @@ final class StoreSession {
         select set_config('default_transaction_isolation', 'read committed', false),
             set_config('idle_in_transaction_session_timeout', $1, false),
             set_config('client_connection_check_interval', '1s', false),
+            set_config('quote_all_identifiers', 'off', false),
             set_config('\(SchemaObjects.checkedSetting)', '', false)
         """
 
@@ -205,10 +208,10 @@ final class StoreSession {
         try self.check(objects: rows.text(0, 6))
     }
 
-    /// Rejects unknown objects in the schema, if the statement returned the objects (``SchemaObjects/expression``).
+    /// Rejects unknown objects in the schema, unless the statement was checked (``SchemaObjects/expression``).
     func check(objects text: String?) throws(PostgreSQLStoreOpenError) {
-        guard let text else { return }
-        guard let objects = SchemaObjects(text) else { throw .otherSchema(SchemaObjects.unreadable) }
+        guard text != SchemaObjects.checkedPrefix + self.recorded else { return }
+        guard let objects = text.flatMap(SchemaObjects.init) else { throw .otherSchema(SchemaObjects.unreadable) }
         let differences = objects.differences
         guard differences.isEmpty else { throw .otherSchema(differences) }
         self.parsed = self.parsed.suffix(Self.mostParsed - 1) + [objects.parsed]
@@ -227,7 +230,7 @@ final class StoreSession {
         guard self.hasNewParsed else { return }
         let checked = self.parsed.joined(separator: "|")
         _ = try self.run("select set_config('\(SchemaObjects.checkedSetting)', $1, false)", [.text(checked)])
-        self.hasNewParsed = false
+        (self.recorded, self.hasNewParsed) = (checked, false)
     }
 
     private func check(settings text: String?) throws(PostgreSQLStoreOpenError) {

@@ -87,6 +87,8 @@ package struct DatabaseReport: Hashable, Sendable {
     private init(_ connection: PostgreSQLConnection, _ durability: Durability, _ limit: Duration) throws {
         func ask(_ statement: String) throws -> PostgreSQLRows { try connection.run(statement, within: limit) }
         _ = try ask(Schema.searchPath)
+        // The names of objects are compared as they are without quotes.
+        _ = try ask("set quote_all_identifiers = off")
         let facts = try ask(Self.facts)
         guard let number = facts.number(0, 0), let version = facts.text(0, 1), let database = facts.text(0, 2),
             let role = facts.text(0, 3), let address = facts.text(0, 4), let mayCreate = facts.flag(0, 7)
