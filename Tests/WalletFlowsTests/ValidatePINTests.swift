@@ -115,7 +115,7 @@ struct ValidatePINTests {
             (1_000, "1 more second"), (500, "1 more second"), (300_000, "5 more minutes"),
             (3_600_000, "60 more minutes"), (241_000, "5 more minutes"),
             (7_140_001, "2 more hours"), (7_200_001, "3 more hours"), (172_740_001, "2 more days"),
-            (172_800_001, "3 more days"), (Int64.max / 2, "53375995584 more days"),
+            (172_800_001, "3 more days"), (31 * 86_400_000, "31 more days"),
         ]
     )
     func countdown(_ expected: (Int64, String)) {
@@ -124,6 +124,18 @@ struct ValidatePINTests {
         #expect(app.trace.contains("PF2.8/1.1g"))
         #expect(app.screen?.message == "app is blocked for \(expected.1).")
         #expect(app.screen?.values["remainingMs"] == .number(expected.0))
+    }
+
+    @Test("a block that is longer than any policy allows ends after the longest one", arguments: [32, 1 << 40])
+    func longBlock(days: Int64) {
+        for verdict in [
+            PINVerdict.blocked(remaining: .seconds(days * 86_400)),
+            .wrong(.blocked(remaining: .seconds(days * 86_400))),
+        ] {
+            var app = Self.locked()
+            app.answer(.verdict(verdict))
+            #expect(app.screen?.values["remainingMs"] == .number(31 * 86_400_000))
+        }
     }
 
     @Test("a block counts down and ends in a new entry")

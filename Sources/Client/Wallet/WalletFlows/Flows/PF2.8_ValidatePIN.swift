@@ -85,9 +85,9 @@ struct ValidatePIN: Flow {
             let dialog = prompt.dialog(attemptsLeft: attemptsLeft, blockFollows: !snapshot.policy.blocks.isEmpty)
             return .show(dialog, after: prompt.decision)
         case .wrong(.blocked(let remaining)):
-            return .show(self.blocked(until: snapshot.uptime + remaining), after: "PF2.8/1.1g")
+            return .show(self.blocked(for: remaining, snapshot), after: "PF2.8/1.1g")
         case .blocked(let remaining):
-            return .show(self.blocked(until: snapshot.uptime + remaining), after: "PF2.8/1.1b")
+            return .show(self.blocked(for: remaining, snapshot), after: "PF2.8/1.1b")
         case .wrong(.blockedPermanently): return .goTo(BlockedPermanently(), after: "PF2.8/1.1k")
         case .blockedPermanently: return .goTo(BlockedPermanently(), after: "PF2.8/1.1c")
         }
@@ -96,9 +96,11 @@ struct ValidatePIN: Flow {
     /// The screen of a block.
     ///
     /// Its end is an uptime, so a phone's clock that is set cannot show more than the block's length. The server
-    /// decides when the block ends, and is asked again when the app comes back.
-    private func blocked(until end: Duration) -> Dialog {
-        Dialog("PF2.8/5.1", .screen, .temporarilyBlocked, .blockedUntil(end))
+    /// decides when the block ends, and is asked again when the app comes back. A time that no policy allows is
+    /// shortened, and the server is asked at its end.
+    private func blocked(for remaining: Duration, _ snapshot: Snapshot) -> Dialog {
+        let end = snapshot.uptime + min(remaining, AttemptPolicy.allowedBlocks.upperBound)
+        return Dialog("PF2.8/5.1", .screen, .temporarilyBlocked, .blockedUntil(end))
             .with(.blockedUntil(end))
             .offering(.deleteWallet, "PF2.8/5.1a", .call(WipeAppData()))
             .offering(.forgotPIN, "PF2.8/5.1d", .call(ForgotPIN()))
