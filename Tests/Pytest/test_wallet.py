@@ -48,6 +48,12 @@ def test_a_phone_has_its_properties_whatever_their_type(phone, phones):
             phone.do(command, **fields)
 
 
+@pytest.mark.parametrize("name", ["../x", "/tmp/x", "", ".x", "a b", "a" * 65, "lab"])
+def test_the_name_of_a_phone_is_not_a_path(phones, name):
+    with pytest.raises(ValueError):
+        phones(name)
+
+
 @pytest.mark.parametrize("end", ["stop", "kill"])
 def test_a_server_that_is_away_costs_no_attempt(phone, server, end):
     phone.set_up("024791")

@@ -98,6 +98,24 @@ struct FormatTests {
         #expect(self.problems(self.steps(step)).count == 1, "\(self.problems(self.steps(step)))")
     }
 
+    @Test(
+        "a name or file that leads out of the folder is rejected",
+        arguments: [
+            "- phone: ../x", "- phone: /tmp/x", "- phone: {name: ../../x}", "- phone: .x", "- phone: a/b",
+            "- phone: 'a b'", "- phone: ''", "- phone: \(String(repeating: "a", count: 65))",
+            "- keep: {x: step}\n- phone: '../${x}'", "- for each: {name: n, in: [..], do: [phone: '${n}/x']}",
+            "- clone phone: ../x", "- back up app: ../x", "- restore backup: ../../first/app",
+            "- expect screen: /tmp/x.txt", "- expect screen: ../x.txt", "- expect screen: a/../../x.txt",
+            "- include: /tmp/x.steps.yaml", "- include: {file: /tmp/x.steps.yaml}",
+        ]
+    )
+    func outside(step: String) {
+        let found = self.problems(self.steps(step))
+        #expect(found.contains { $0.contains(step.contains("include") ? "a relative path" : "must be a") }, "\(found)")
+        #expect(!self.problems(self.steps("- phone: a-B_9.x\n- expect screen: s..t/x..txt")).contains { $0 != "" })
+        #expect(!self.problems("case: '../${x}'\ntitle: t\nsteps: [launch]").isEmpty)
+    }
+
     @Test("all problems are reported at once, in the order of the lines")
     func all() {
         let yaml = """

@@ -47,7 +47,8 @@ struct StepKindsTests {
     @Test(
         "steps that cannot be executed fail with their reason",
         arguments: [
-            ("- clone phone: first", "exists already"), ("- restore backup: x", "has no backup x"),
+            ("- clone phone: first", "exists already"), ("- clone phone: lab", "the lab uses the name"),
+            ("- phone: lab", "the lab uses the name"), ("- restore backup: x", "has no backup x"),
             ("- back up app: x\n", "no data"), ("- thaw server", "not frozen"),
             ("- freeze server\n- freeze server", "is frozen"), ("- freeze server\n- stop server", "is frozen"),
             ("- freeze server\n- server: {state: open}", "unknown"),

@@ -9,7 +9,7 @@
 Each test has a separate lab with a real server, which ends with the test. A failed test shows the screens of its
 phones and the server's log.
 """
-import json, os, pathlib, queue, shutil, subprocess, tempfile, threading, time
+import json, os, pathlib, queue, re, shutil, subprocess, tempfile, threading, time
 import pytest
 
 TIME_LIMIT = 60  # Seconds; a longer wait means that a program hangs.
@@ -277,7 +277,11 @@ class World:
 
         The names are those of a device profile (docs/devices.md), as for change().
         """
+        if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}", name):
+            raise ValueError(f"{name!r} is not a name of letters, digits, '-', '_' and '.', not first, at most 64")
         if name not in self.phones:
+            if (self.folder / name).exists():
+                raise ValueError(f"the lab uses the name {name}; choose another one for the phone")
             options = {**self.device, **device} if name == "first" else device
             self.phones[name] = Phone(self.programs, self.server, self.folder / name, options)
         elif device:

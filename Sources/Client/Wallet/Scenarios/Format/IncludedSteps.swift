@@ -7,7 +7,7 @@ enum IncludedSteps {
     static let name = "include"
 
     static let fields: [Field] = [
-        Field("file", .text("a file"), "The file, with the key `steps`.", required: true),
+        Field("file", ScenarioTable.relativeFile, "The file, with the key `steps`.", required: true),
         Field("with", .map(keys: "names", .text("a value")), "Values for `${NAME}` in its steps."),
     ]
 

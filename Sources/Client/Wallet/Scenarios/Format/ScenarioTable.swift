@@ -45,8 +45,32 @@ enum ScenarioTable {
         DeviceProfile.shape
     }
 
-    static let caseID = Shape.matching("letters, digits, dots and dashes", "^[A-Za-z0-9.-]+$") { text in
+    static let caseID = Shape.exactly("letters, digits, dots and dashes", "^[A-Za-z0-9.-]+$") { text in
         !text.isEmpty && text.utf8.allSatisfy { Self.isOfName($0) }
+    }
+
+    /// The name of a phone or a backup, which becomes the name of a folder.
+    ///
+    /// Threat: with a path as its name, a scenario from someone else reads and deletes files outside the run's folder.
+    static let folderName = Shape.exactly(
+        "a name of letters, digits, `-`, `_` and `.`, not first, at most 64",
+        "^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$"
+    ) { text in
+        (1...64).contains(text.utf8.count) && !text.hasPrefix(".")
+            && text.utf8.allSatisfy { Self.isOfName($0) || $0 == UInt8(ascii: "_") }
+    }
+
+    /// A file to read, whose path starts at the folder of the file that names it.
+    static let relativeFile = Shape.exactly("a file with a relative path", "^[^/]") { text in
+        !text.isEmpty && !text.hasPrefix("/")
+    }
+
+    /// A file to write, which must not replace one outside that folder.
+    static let fileBelow = Shape.exactly(
+        "a file with a relative path without `..`",
+        #"^(?!/|(.*/)?\.\.(/|$))."#
+    ) { text in
+        !text.isEmpty && !text.hasPrefix("/") && !text.split(separator: "/").contains("..")
     }
 
     static let recoveryCode = Shape.matching("1 to 128 visible ASCII characters", "^[!-~]{1,128}$") { text in
@@ -141,11 +165,17 @@ extension Shape {
     /// If the text contains `${NAME}`, it is checked after the name has been replaced.
     static func matching(_ allowed: String, _ pattern: String, _ accepts: @escaping @Sendable (String) -> Bool) -> Shape
     {
+        self.exactly(allowed, pattern) { $0.contains("${") || accepts($0) }
+    }
+
+    /// Returns a shape for text that is checked by `accepts`, and has no name that a step replaces.
+    static func exactly(_ allowed: String, _ pattern: String, _ accepts: @escaping @Sendable (String) -> Bool) -> Shape
+    {
         Kind<String>.word(
             "text",
             allowed,
             schema: .pattern(pattern),
-            read: { $0.contains("${") || accepts($0) ? $0 : nil },
+            read: { accepts($0) ? $0 : nil },
             write: { $0 }
         ).shape
     }

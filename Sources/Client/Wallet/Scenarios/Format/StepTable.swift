@@ -63,7 +63,7 @@ enum StepTable {
         ),
         Field(
             IncludedSteps.name,
-            .either([.text("a file"), .fields(IncludedSteps.fields)]),
+            .either([ScenarioTable.relativeFile, .fields(IncludedSteps.fields)]),
             "Executes the steps of another file, whose path starts at the folder of this one."
         ),
         Field(
@@ -115,22 +115,22 @@ enum StepTable {
         ),
         Field(
             "phone",
-            .either([.text("a name"), .fields(Self.phone)]),
+            .either([ScenarioTable.folderName, .fields(Self.phone)]),
             "Switches to another phone; creates it if the name is new. The initial phone is `first`."
         ),
         Field(
             "clone phone",
-            .text("a name"),
+            ScenarioTable.folderName,
             "Copies the whole phone, with its secrets, to a new one of this name; `phone` switches to it."
         ),
         Field(
             "back up app",
-            .text("a name"),
+            ScenarioTable.folderName,
             "Keeps a copy of the app's data under this name, without hardware key and keychain."
         ),
         Field(
             "restore backup",
-            .text("a name"),
+            ScenarioTable.folderName,
             "Ends the app and replaces its data with the copy of this name, on the same phone."
         ),
         Field("stop server", .nothing, "Shuts the server down."),
@@ -212,7 +212,7 @@ enum StepTable {
         Self.comparisons + [
             Field(
                 "expect screen",
-                .text("a file"),
+                ScenarioTable.fileBelow,
                 "Compares the whole screen, in every language at 40x12 and 80x24, with the file that `--update` writes."
             ),
             Field(
@@ -288,7 +288,7 @@ enum StepTable {
     ]
 
     private static let phone: [Field] = [
-        Field("name", .text("a name"), "The phone's name.", required: true),
+        Field("name", ScenarioTable.folderName, "The phone's name.", required: true),
         Field("device", ScenarioTable.device, "The properties of a new phone."),
     ]
 

@@ -113,7 +113,7 @@ extension Step {
             } else {
                 guard var step = Step(value) else { return nil }
                 // As with `include`, the path starts at the folder of the file that contains the step.
-                if case .expectScreenOf(let file) = step.action, !file.hasPrefix("/") {
+                if case .expectScreenOf(let file) = step.action {
                     step.action = .expectScreenOf("\(DurableFile.folder(of: path))/\(file)")
                 }
                 steps.append(step)

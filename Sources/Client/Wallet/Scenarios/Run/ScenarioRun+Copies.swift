@@ -6,7 +6,7 @@ internal import Phone
 extension ScenarioRun {
     /// Creates a new phone from a copy of all the current phone's files.
     func clone(as name: String) throws(StepProblem) {
-        guard self.phones[name] == nil else { throw .failed("the phone \(name) exists already") }
+        try self.checkIsNew(name)
         try Self.copy(self.current.phone.home.path, to: "\(self.folder)/\(name)")
         try self.addCopy(name)
     }
@@ -48,7 +48,8 @@ extension ScenarioRun {
             try FileManager.default.copyItem(atPath: folder, toPath: copy)
             if DurableFile.exists("\(copy)/lock") { try DurableFile.remove("\(copy)/lock") }
         } catch {
-            throw .failed("\(folder) cannot be copied: \(error)")
+            let reason = (error as? FileError)?.reason ?? error.localizedDescription
+            throw .failed("\(folder) cannot be copied: \(reason)")
         }
     }
 }

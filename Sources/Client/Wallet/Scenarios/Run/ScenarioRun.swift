@@ -1,3 +1,4 @@
+internal import HostSystem
 internal import Phone
 internal import TerminalApp
 internal import Vocabulary
@@ -176,8 +177,17 @@ final class ScenarioRun {
             guard device.isEmpty else { throw .failed("the phone \(name) exists already; change it with `device`") }
             self.current = phone
         } else {
+            try self.checkIsNew(name)
             self.current = try Self.makePhone(name, device, self.world, self.folder)
             self.phones[name] = self.current
+        }
+    }
+
+    /// Throws if a phone has this name, or the lab, whose files are in the same folder.
+    func checkIsNew(_ name: String) throws(StepProblem) {
+        guard self.phones[name] == nil else { throw .failed("the phone \(name) exists already") }
+        guard !DurableFile.exists("\(self.folder)/\(name)") else {
+            throw .failed("the lab uses the name \(name); choose another one for the phone")
         }
     }
 
