@@ -170,8 +170,24 @@ struct WalletRunTests {
         #expect(try await self.run(self.folder.path).exitCode == 0)
         #expect(try await self.run("\(lab)/lab.yaml", "--check").exitCode == 64, "a named file must be a scenario")
         #expect(try await self.run("\(lab)/device", "--check").exitCode == 64, "a folder without a scenario")
-        // A file with either key is a scenario, and one that is not YAML may be one.
-        for text in ["case: X\n", "steps: [launch]\n", "title: [\n"] {
+        let unplayable = [
+            "a: 1\n---\nb: 2\n", "a: &x 1\nb: *x\n", "a: !unknown {}\n", "", "# a comment\n", "- a\n- b\n",
+            "a:\n\tb: 1\n",
+            "a: 1\na: 2\n", "title: [\n", "a: \(String(repeating: "x", count: 1 << 20))\n",
+        ]
+        for (index, text) in unplayable.enumerated() {
+            try DurableFile.write(Array(text.utf8), to: "\(lab)/z\(index).yaml")
+            #expect(try await self.run("\(lab)/z\(index).yaml", "--check").exitCode == 64, "\(text.prefix(20))")
+        }
+        let besides = try await self.run(self.folder.path, "--list")
+        #expect(
+            besides.exitCode == 0 && besides.output.contains("and \(1 + unplayable.count) more"),
+            "\(besides.output)"
+        )
+        // A file with either key is a scenario, and so is one that is not YAML and has a line with such a key.
+        for text in [
+            "case: X\n", "steps: [launch]\n", "case: X\ntitle: [\n", "case: X\ncase: Y\n", "a: 1\n---\ncase: X\n",
+        ] {
             try DurableFile.write(Array(text.utf8), to: "\(lab)/wrong.yaml")
             #expect(try await self.run(self.folder.path, "--check").exitCode == 64, "\(text)")
         }

@@ -1,29 +1,44 @@
 package import ConfigText
+internal import Foundation
 internal import HostSystem
 internal import Yams
 
 extension Scenario {
     /// Returns false for files in a folder that are not YAML, or that only contain steps for the folder's scenarios.
     package static func isScenario(file: String) -> Bool {
-        (file.hasSuffix(".yaml") || file.hasSuffix(".yml")) && !file.hasSuffix(IncludedSteps.suffix)
-            && !file.hasSuffix("/\(FolderSteps.fileName)")
+        let name = file.lowercased()
+        return (name.hasSuffix(".yaml") || name.hasSuffix(".yml")) && !name.hasSuffix(IncludedSteps.suffix)
+            && !name.hasSuffix("/\(FolderSteps.fileName)")
     }
 
-    /// Returns false for a YAML file without any of the keys that only scenarios have.
+    /// Returns false for a file of a folder without any of the keys that only scenarios have.
     ///
-    /// A file that cannot be read or parsed may be a scenario, and the reason why it cannot be played is reported.
+    /// In a file that cannot be parsed, or only in part because it is too long, a line that begins with such a key
+    /// counts, so that the reason why the scenario cannot be played is reported. The same applies to a file that
+    /// cannot be read.
     package static func isScenario(contentsOf path: String) -> Bool {
-        guard let text = try? DurableFile.readText(path, atMost: 1 << 20),
-            let node = try? YAMLText.compose(text), let keys = node.mapping?.keys.map(\.scalar?.string)
-        else { return true }
-        return keys.contains("case") || keys.contains("steps")
+        guard let file = FileHandle(forReadingAtPath: path) else { return true }
+        // The end of an empty file is nil.
+        let text = String(decoding: (try? file.read(upToCount: Self.limit)) ?? Data(), as: UTF8.self)
+        if let keys = try? YAMLText.compose(text)?.mapping?.keys.compactMap(\.scalar?.string) {
+            return !Set(keys).isDisjoint(with: Self.ownKeys)
+        }
+        return text.split(whereSeparator: \.isNewline).contains { line in
+            Self.ownKeys.contains { line.hasPrefix("\($0):") }
+        }
     }
+
+    /// The keys that files of other programs do not have at the top.
+    private static let ownKeys = ["case", "steps"]
+
+    /// The largest size of a scenario file in bytes.
+    private static let limit = 1 << 20
 
     /// Reads a scenario file.
     ///
     /// - Throws: A single error that lists every problem in the file.
     package init(file path: String) throws(ConfigError) {
-        let text = try mapError(DurableFile.readText(path, atMost: 1 << 20)) { (error: FileError) in
+        let text = try mapError(DurableFile.readText(path, atMost: Self.limit)) { (error: FileError) in
             ConfigError(problems: [ConfigProblem(source: path, message: error.reason)])
         }
         try self.init(yaml: text, path: path, in: FolderSteps(beside: path))
