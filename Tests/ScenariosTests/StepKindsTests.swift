@@ -242,9 +242,23 @@ struct StepKindsTests {
         #expect(self.problems("- launch", with: ["folder.yaml": "befor: [launch]"]).contains("did you mean `before`?"))
     }
 
+    @Test("the text of a name in a scenario is written with the name of the dollar sign")
+    func dollar() async throws {
+        let title = RecordedText.quoted("Pay ${x} $${y")
+        #expect(title == #""Pay ${$}{x} $${$}{y""#)
+        let steps = """
+            - set up: {pin: "024791", pid: true}
+            - confirm: {title: \(title)}
+            - expect: {title: \(title)}
+            - device: {model: \(title)}
+            """
+        let result = try await self.play(steps)
+        #expect(result.outcome == .passed, "\(result.outcome)")
+    }
+
     @Test("a folder's own files are not scenarios")
     func notScenarios() {
-        let names = ["a.yaml", "b.yml", "c.steps.yaml", "folder.yaml", "d.txt"]
-        #expect(names.map { "dir/\($0)" }.filter(Scenario.isScenario(file:)) == ["dir/a.yaml", "dir/b.yml"])
+        let names = ["a.yaml", "b.YML", "c.steps.yaml", "folder.yaml", "d.txt"]
+        #expect(names.map { "dir/\($0)" }.filter(Scenario.isScenario(file:)) == ["dir/a.yaml", "dir/b.YML"])
     }
 }

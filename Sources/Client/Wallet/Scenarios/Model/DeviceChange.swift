@@ -10,7 +10,7 @@ struct DeviceChange: Sendable {
 
     /// - Precondition: `value` was accepted by the checker as the keys of a profile.
     init(_ value: ConfigValue?) {
-        self.value = value?.fields == nil ? nil : value
+        self.value = value?.fields == nil ? nil : value?.unescaped
     }
 
     var isEmpty: Bool { self.value == nil }

@@ -86,7 +86,8 @@ extension Scenario {
         var known: Set<String> = []
         var problems: [ConfigProblem] = []
         for step in steps {
-            for match in step.text.matches(of: /\$\{([^}]*)\}?/) where !known.contains(String(match.1)) {
+            for match in step.text.matches(of: /\$\{([^}]*)\}?/)
+            where match.0 != Step.dollar && !known.contains(String(match.1)) {
                 let hint = NearestName.hint(for: String(match.1), among: known.sorted())
                 let message = "has no value for `${\(match.1)}`\(hint)"
                 let problem = ConfigProblem(source: path, line: step.line, key: "steps", message: message)
@@ -98,9 +99,21 @@ extension Scenario {
     }
 }
 
+extension ConfigValue {
+    /// The value with a dollar sign for each ``Step/dollar``, for texts in which no names are replaced.
+    var unescaped: ConfigValue {
+        switch self.content {
+        case .nothing: self
+        case .word(let text): ConfigValue(.word(text.replacing(Step.dollar, with: "$")), line: self.line)
+        case .list(let list): ConfigValue(.list(list.map(\.unescaped)), line: self.line)
+        case .fields(let fields): ConfigValue(.fields(fields.mapValues(\.unescaped)), line: self.line)
+        }
+    }
+}
+
 extension AppConfiguration {
     init(_ value: ConfigValue?) {
-        func text(_ name: String) -> String? { value?[name]?.text.flatMap { $0 == "none" ? nil : $0 } }
+        func text(_ name: String) -> String? { value?[name]?.unescaped.text.flatMap { $0 == "none" ? nil : $0 } }
         self.language = text("language")
         self.product = text("product")
         self.linkBase = text("link_base")
@@ -113,6 +126,9 @@ extension AppConfiguration {
 }
 
 extension Step {
+    /// The name whose value is a dollar sign, so that `${$}{x}` stands for the text `${x}`.
+    static let dollar = "${$}"
+
     /// Reads a list of steps, including the files it refers to.
     ///
     /// Returns nil if the list is empty or a step has no value.

@@ -8,6 +8,9 @@ internal import Yams
 
 /// Formats the values in a recorded scenario as single-line YAML.
 enum RecordedText {
+    /// Returns the text in quotes, in which `${` does not begin a name.
+    static func quoted(_ text: String) -> String { JSONText.quoted(text.replacing("${", with: "\(Step.dollar){")) }
+
     static func fields(_ fields: [(String, ConfigValue)]) -> String {
         "{\(fields.map { "\($0.0): \(Self.text($0.1))" }.joined(separator: ", "))}"
     }
@@ -15,7 +18,7 @@ enum RecordedText {
     private static func text(_ value: ConfigValue) -> String {
         switch value.content {
         case .nothing: "~"
-        case .word(let word): word.wholeMatch(of: /[A-Za-z0-9._-]+/) == nil ? JSONText.quoted(word) : word
+        case .word(let word): word.wholeMatch(of: /[A-Za-z0-9._-]+/) == nil ? Self.quoted(word) : word
         case .list(let list): "[\(list.map(Self.text).joined(separator: ", "))]"
         case .fields(let fields): Self.fields(fields.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
         }

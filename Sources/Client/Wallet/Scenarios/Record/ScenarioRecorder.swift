@@ -254,7 +254,7 @@ package final class ScenarioRecorder: Sendable {
 
     private static func expectation(of screen: Screen) -> String {
         var parts = [
-            "screen: \(screen.step)", "kind: \(screen.kind.rawValue)", "title: \(JSONText.quoted(screen.title))",
+            "screen: \(screen.step)", "kind: \(screen.kind.rawValue)", "title: \(RecordedText.quoted(screen.title))",
         ]
         if !screen.actions.isEmpty {
             parts.append("actions: [\(screen.actions.map(\.id.rawValue).joined(separator: ", "))]")

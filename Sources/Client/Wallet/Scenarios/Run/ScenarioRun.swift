@@ -198,16 +198,17 @@ final class ScenarioRun {
 
     /// Replaces the names stored by `keep` with their values.
     func filled(_ text: String) throws(StepProblem) -> String {
-        guard text.contains("${") else { return text }
-        var text = text
-        for (name, value) in self.kept {
-            text = text.split(separator: "${\(name)}", omittingEmptySubsequences: false).joined(separator: value)
+        var filled = ""
+        var rest = text[...]
+        while let match = rest.firstMatch(of: /\$\{([^}]*)\}?/) {
+            guard let value = match.1 == "$" ? "$" : self.kept[String(match.1)] else {
+                let names = self.kept.keys.sorted().joined(separator: ", ")
+                throw .failed("unknown name in `\(text)`; known names: \(names.isEmpty ? "none" : names)")
+            }
+            filled += rest[..<match.range.lowerBound] + value
+            rest = rest[match.range.upperBound...]
         }
-        guard !text.contains("${") else {
-            let names = self.kept.keys.sorted().joined(separator: ", ")
-            throw .failed("unknown name in `\(text)`; known names: \(names.isEmpty ? "none" : names)")
-        }
-        return text
+        return filled + rest
     }
 
     private static func makePhone(
