@@ -204,7 +204,15 @@ struct WalletRunTests {
         let step = "expect: {screen: UC1.1/1.1, title: \"no \\e[1m::error::%0A\\x07 such title ]]>\"}"
         let text = "case: red\n\(title)\nsteps: [launch, {\(step)}]\n"
         try DurableFile.write(Array(text.utf8), to: path)
-        var outputs = [try await self.run(path, "--list").output]
+        let explanation = try await ServerProcess.run("wallet", ["explain", "a\n::error::\u{1B}[31mb"])
+        #expect(explanation.output.contains(#"a\u{A}::error::\u{1B}[31mb"#), "\(explanation.output.debugDescription)")
+        let named = "\(self.folder.path)/a\n::b\u{1B}[31m.yaml"
+        try DurableFile.write(Array("case: X\ntitle: t\nsteps: [launch]\n".utf8), to: named)
+        var outputs = [
+            try await self.run(path, "--list").output, try await self.run(named, "--list").output,
+            try await self.run(named).output, explanation.output,
+        ]
+        #expect(!outputs.contains { $0.contains("\n::b") }, "\(outputs)")
         for format in ["text", "junit", "github", "json"] {
             let run = try await self.run(path, "--format", format)
             #expect(run.exitCode == 1 && run.output.contains("title"), "\(run.output)")

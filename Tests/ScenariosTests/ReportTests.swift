@@ -1,3 +1,4 @@
+import ConfigText
 import Foundation
 import FoundationXML
 import TerminalApp
@@ -128,6 +129,23 @@ struct ReportTests {
         #expect(lines[2] == "::notice file=Tests/C.yaml,title=C Shows # this & that was skipped::no lab")
         #expect(lines[3] == "::error title=steps of the flows that no scenario reaches::UC2.3/1.3b")
         #expect(lines[4] == "0 passed, 1 failed, 1 skipped, 1 flaky in 0.000 s")
+    }
+
+    @Test("text: no text of a scenario begins a workflow command")
+    func commands() throws {
+        let yaml = "case: X\ntitle: \"a\\n::error::b\"\nknown failure: \"c\\n::error::d\"\nsteps: [launch]"
+        let scenario = try Scenario(yaml: yaml, path: "a\n::error::\u{1B}b.yaml")
+        var failure = Self.failure
+        (failure.message, failure.screen, failure.log) = ("a\n::error::e", ["::error::f"], ["  ::error::g"])
+        let mark = try #require(scenario.knownFailure)
+        for outcome in [ScenarioResult.Outcome.failed(failure), .knownFailure(mark.reason, failure)] {
+            let report = Report(results: [ScenarioResult(scenario, outcome)], duration: .zero)
+            for line in report.text(as: .text).split(separator: "\n") {
+                #expect(!line.drop { $0 == " " }.hasPrefix("::") && !line.contains("\u{1B}"), "\(line)")
+            }
+        }
+        let error = #expect(throws: ConfigError.self) { try Scenario(yaml: "case: \"x\\n::error::y\"", path: "a\n::b") }
+        #expect(error?.description.split(separator: "\n").contains { $0.hasPrefix("::") } == false)
     }
 
     @Test("JSON: all parts of the results by name")

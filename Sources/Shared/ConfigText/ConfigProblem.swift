@@ -18,12 +18,15 @@ package struct ConfigProblem: Hashable, Sendable, CustomStringConvertible {
     package init(source: String, line: Int? = nil, key: String = "", message: String) {
         self.source = source
         self.line = line
-        self.key = TextLayout.harmless(key)
-        self.message = TextLayout.harmless(message)
+        self.key = TextLayout.harmlessLine(key)
+        self.message = TextLayout.harmlessLine(message)
     }
 
     /// The source and line, such as `server.yaml:12`.
-    package var place: String { self.line.map { "\(self.source):\($0)" } ?? self.source }
+    package var place: String {
+        let source = TextLayout.harmlessLine(self.source)
+        return self.line.map { "\(source):\($0)" } ?? source
+    }
 
     /// The key and the message, without the source.
     package var text: String { self.key.isEmpty ? self.message : "`\(self.key)` \(self.message)" }

@@ -41,9 +41,16 @@ package enum TextLayout {
         switch scalar {
         case "\n", "\t": false
         // Embeddings, overrides and isolates change the order of the characters that follow (UAX #9).
-        case "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}": true
+        case "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}", "\u{200E}", "\u{200F}", "\u{61C}": true
         case _: [.control, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory)
         }
+    }
+
+    /// Does the same as ``harmless(_:)`` for a text that must stay in its line, so that it cannot begin another one.
+    ///
+    /// Threat: in the log of a GitHub workflow, a line `::error::` is a command.
+    package static func harmlessLine(_ text: String) -> String {
+        self.harmless(text).replacing("\n", with: "\\u{A}").replacing("\t", with: "\\u{9}")
     }
 
     /// Returns a Markdown table.

@@ -62,7 +62,7 @@ enum IncludedSteps {
     /// Prefixes the step text with its file and line.
     static func placed(_ step: Step, in file: String) -> Step {
         var step = step
-        step.text = "\(file.split(separator: "/").last ?? ""):\(step.line) \(step.text)"
+        step.text = TextLayout.harmlessLine("\(file.split(separator: "/").last ?? ""):\(step.line) \(step.text)")
         return step
     }
 }

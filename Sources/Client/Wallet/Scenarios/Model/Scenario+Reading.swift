@@ -61,10 +61,10 @@ extension Scenario {
         }
         self.path = path
         self.caseID = value["case"]?.text ?? ""
-        self.title = TextLayout.harmless(value["title"]?.text ?? "")
+        self.title = TextLayout.harmlessLine(value["title"]?.text ?? "")
         self.tags = value["tags"]?.texts ?? []
         self.knownFailure = value["known failure"].flatMap { mark in
-            mark.text.map { KnownFailure(reason: $0, line: mark.line ?? 0) }
+            mark.text.map { KnownFailure(reason: TextLayout.harmlessLine($0), line: mark.line ?? 0) }
         }
         self.timeLimit = value["time limit"]?.duration ?? ScenarioTable.timeLimit
         self.server = (value["server"]?.fields ?? [:]).mapValues(\.flowText)
@@ -173,7 +173,7 @@ extension Step {
         guard let (name, value) = step.fields?.first, let action = Action(name, value) else { return nil }
         self.line = step.line ?? 0
         let summary = value.summary
-        self.text = summary.isEmpty ? name : TextLayout.harmless("\(name) \(summary)")
+        self.text = summary.isEmpty ? name : TextLayout.harmlessLine("\(name) \(summary)")
         self.action = action
     }
 }

@@ -2,6 +2,7 @@ internal import ConfigText
 
 /// The result of a scenario.
 package struct ScenarioResult: Hashable, Sendable {
+    /// The scenario's file, without characters that a terminal interprets.
     package var path: String
     package var caseID: String
     package var title: String
@@ -135,13 +136,13 @@ extension ScenarioResult.Failure {
         failure.message = TextLayout.harmless(self.message)
         failure.differences = self.differences.map { difference in
             ScenarioResult.Difference(
-                what: TextLayout.harmless(difference.what),
-                expected: TextLayout.harmless(difference.expected),
-                seen: TextLayout.harmless(difference.seen)
+                what: TextLayout.harmlessLine(difference.what),
+                expected: TextLayout.harmlessLine(difference.expected),
+                seen: TextLayout.harmlessLine(difference.seen)
             )
         }
-        failure.screen = self.screen.map(TextLayout.harmless)
-        failure.log = self.log.map(TextLayout.harmless)
+        failure.screen = self.screen.map(TextLayout.harmlessLine)
+        failure.log = self.log.map(TextLayout.harmlessLine)
         return failure
     }
 }
@@ -150,7 +151,7 @@ extension ScenarioResult {
     /// Creates the result of a scenario that did not execute any step.
     init(_ scenario: Scenario, _ outcome: Outcome) {
         self.init(
-            path: scenario.path,
+            path: TextLayout.harmlessLine(scenario.path),
             caseID: scenario.caseID,
             title: scenario.title,
             repetition: scenario.repetition,

@@ -14,7 +14,13 @@ package struct TextReport: Sendable {
     }
 
     /// Returns the text for a single scenario.
+    ///
+    /// Threat: in the log of a GitHub workflow, a line that begins with two colons is a command, even after blanks.
     package func result(_ result: ScenarioResult) -> String {
+        self.lines(of: result).replacing(/(?m)^([ ]*)::/) { "\($0.1)\\u{3A}:" }
+    }
+
+    private func lines(of result: ScenarioResult) -> String {
         let number = result.repetition.map { " (\($0))" } ?? ""
         let name = "\(result.caseID)\(number)  \(result.title)"
         let kept = result.folder.map { "      kept in \($0)\n" } ?? ""

@@ -233,6 +233,7 @@ struct RunFailure: Error {
     /// Converts an error thrown during a run.
     init(_ error: any Error) {
         self = error as? RunFailure ?? RunFailure(exitCode: WalletExitStatus.failed.rawValue, message: "\(error)")
+        self.message = TextLayout.harmless(self.message)
     }
 
     static func usage(_ message: String) -> RunFailure {

@@ -98,7 +98,7 @@ struct RunSelectionOptions: ParsableArguments {
         }
         guard !files.isEmpty else { throw RunFailure.usage("no scenario failed in the run of \(lastFailed)") }
         let failed = Set(files.map(Environment.absolute))
-        let failures = all.filter { failed.contains(Environment.absolute($0.path)) }
+        let failures = all.filter { failed.contains(Environment.absolute(TextLayout.harmlessLine($0.path))) }
         guard !failures.isEmpty else {
             let list = files.joined(separator: ", ")
             throw RunFailure.usage("none of these scenarios failed in the run of \(lastFailed); it lists \(list)")
@@ -130,7 +130,7 @@ enum ScenarioList {
         let widths = [rows.map(\.0.count), rows.map(\.1.count), rows.map(\.2.count)].map { $0.max() ?? 0 }
         return rows.map { row in
             let columns = zip([row.0, row.1, row.2], widths).filter { $1 > 0 }.map { TextLayout.padded($0, $1) }
-            return (columns + [row.3]).joined(separator: "  ") + "\n"
+            return (columns + [TextLayout.harmlessLine(row.3)]).joined(separator: "  ") + "\n"
         }.joined()
     }
 }

@@ -73,12 +73,14 @@ enum ScenarioFiles {
             let found = Self.candidates(in: path)
             let scenarios = found.filter(Scenario.isScenario(contentsOf:))
             others += found.filter { !scenarios.contains($0) }
-            guard !scenarios.isEmpty else { throw RunFailure.usage("\(path) contains no scenario files") }
+            guard !scenarios.isEmpty else {
+                throw RunFailure.usage("\(TextLayout.harmlessLine(path)) contains no scenario files")
+            }
             files += scenarios
         }
         if !others.isEmpty {
             let more = others.count > 3 ? " and \(others.count - 3) more" : ""
-            let names = others.prefix(3).joined(separator: ", ")
+            let names = others.prefix(3).map(TextLayout.harmlessLine).joined(separator: ", ")
             StandardStreams.writeError("wallet: no scenario, passed over: \(names)\(more)\n")
         }
         return files
