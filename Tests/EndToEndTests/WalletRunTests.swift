@@ -229,6 +229,26 @@ struct WalletRunTests {
         }
     }
 
+    @Test("an output that cannot be written is refused before any scenario runs, and no log has two scenarios")
+    func outputsFirst() async throws {
+        let good = try self.scenario("good", "[launch]")
+        let (none, file) = (self.folder.file("none/report"), self.folder.file("file"))
+        try DurableFile.write([], to: file)
+        for option in ["--output", "--cast", "--table", "--table-check", "--coverage", "--report", "--server-logs"] {
+            let kind = option == "--report" ? ["html"] : []
+            for path in [option == "--report" || option == "--server-logs" ? file : none, "\(file)/report", ""] {
+                let run = try await ServerProcess.run("wallet", ["run", good, option] + kind + [path])
+                #expect(run.exitCode == 64 && !run.output.contains("passed"), "\(option) \(path): \(run.output)")
+            }
+        }
+        #expect(try await self.run("").exitCode == 64)
+        let again = self.folder.file("again.yaml")
+        try DurableFile.write(Array("case: good\ntitle: t\nsteps: [launch]\n".utf8), to: again)
+        let logs = self.folder.file("logs")
+        #expect(try await self.run(good, again, "--server-logs", logs).exitCode == 0)
+        #expect(try DurableFile.names(in: logs) == ["good-2.log", "good.log"])
+    }
+
     @Test("exit code 64 for an invalid file or option, before any scenario runs")
     func usage() async throws {
         let wrong = try self.scenario("wrong", "[lauch]")

@@ -72,4 +72,17 @@ struct OutputFileTests {
         #expect(try self.kind(link) == .typeSymbolicLink)
         #expect(try DurableFile.read(target, atMost: 100) == self.report + self.report)
     }
+
+    @Test("a pipe without a reader fails after the limit, and one with a reader is written")
+    func pipe() async throws {
+        let path = self.folder.file("pipe")
+        try #require(unsafe mkfifo(path, 0o600) == 0)
+        #expect(throws: FileError.other(path, errno: ETIMEDOUT)) {
+            try OutputFile.write([1], toPipe: path, ReaderLimit(time: .milliseconds(100), end: -1))
+        }
+        let bytes = [UInt8](repeating: 7, count: 200_000)
+        let reader = Task.detached { try InputFile.read(path, atMost: 1 << 20) }
+        try OutputFile.write(bytes, toPipe: path, ReaderLimit(time: .seconds(60), end: -1))
+        #expect(try await reader.value == bytes)
+    }
 }

@@ -30,7 +30,45 @@ package enum OutputFile {
             StandardStreams.writeOutput(String(decoding: bytes, as: UTF8.self))
             return
         }
+        guard named.st_mode & S_IFMT != S_IFIFO else { return try Self.write(bytes, toPipe: path) }
         try Descriptor(opening: path, flags: O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY, mode: mode).write(bytes)
+    }
+
+    /// Writes to a named pipe, and waits for its reader no longer than for that of standard output.
+    static func write(
+        _ bytes: [UInt8],
+        toPipe path: String,
+        _ limit: ReaderLimit = StandardStreams.readerLimit
+    ) throws(FileError) {
+        let deadline = limit.time.map { ContinuousClock.now + $0 }
+        while true {
+            do throws(FileError) {
+                let pipe = try Descriptor(opening: path, flags: O_WRONLY | O_NONBLOCK | O_NOCTTY)
+                guard let (code, _) = SystemCall.write(bytes, to: pipe.number, limit) else { return }
+                throw .other(path, errno: code)
+            } catch .other(_, errno: ENXIO) {
+                // The pipe has no reader yet (fifo(7)).
+                if let deadline, deadline <= .now { throw .other(path, errno: ETIMEDOUT) }
+            }
+            var end = pollfd(fd: limit.end, events: Int16(POLLIN), revents: 0)
+            if unsafe poll(&end, 1, 50) > 0 { throw .other(path, errno: ECANCELED) }
+        }
+    }
+
+    /// Throws if a file cannot be written, so that a command can refuse it before it does its work.
+    ///
+    /// A pipe or a device is not opened.
+    package static func check(_ path: String) throws(FileError) {
+        guard !DurableFile.isFolder(path) else { throw .other(path, errno: EISDIR) }
+        var named = stat()
+        let isNamed = unsafe lstat(path, &named) == 0
+        guard !isNamed || named.st_mode & S_IFMT == S_IFREG else { return }
+        try self.check(folder: DurableFile.folder(of: path))
+    }
+
+    /// Throws if no file can be written to a folder.
+    package static func check(folder: String) throws(FileError) {
+        try SystemCall.retrying(folder) { unsafe access("\(folder)/.", W_OK | X_OK) }
     }
 
     /// Opens a file of any kind for appending, creating it if necessary.

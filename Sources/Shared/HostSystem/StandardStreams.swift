@@ -27,7 +27,7 @@ package enum StandardStreams {
         return (ends[0], ends[1])
     }()
     private static let isWaitingEnded = Atomic(false)
-    private static var readerLimit: ReaderLimit {
+    static var readerLimit: ReaderLimit {
         ReaderLimit(time: self.readerTime.withLock(\.self), end: self.waiting.reading)
     }
     /// The exit status if output was given up because of a signal, as a shell reports it for SIGINT.

@@ -76,12 +76,15 @@ package struct ScenarioRunner: Sendable {
         progress: @escaping @Sendable (Int, ScenarioResult) -> Void = { _, _ in }
     ) async -> [ScenarioResult] {
         let folder = "\(self.parentFolder)/rp-\(String(UInt32.random(in: .min ... .max), radix: 36))"
+        let logNames = Self.logNames(of: scenarios)
         var results: [Int: ScenarioResult] = [:]
         await withTaskGroup(of: (Int, ScenarioResult).self) { group in
             var waiting = Array(scenarios.enumerated())[...]
             func startNext() {
                 guard let (index, scenario) = waiting.popFirst() else { return }
-                group.addTask { (index, await self.play(scenario, folder: "\(folder)/\(index + 1)")) }
+                group.addTask {
+                    (index, await self.play(scenario, folder: "\(folder)/\(index + 1)", log: logNames[index]))
+                }
             }
             for _ in 0..<self.jobs { startNext() }
             for await (index, result) in group {
@@ -112,12 +115,12 @@ package struct ScenarioRunner: Sendable {
     /// Runs a scenario until it passes or there are no attempts left.
     ///
     /// Each attempt uses a new lab and new phones.
-    private func play(_ scenario: Scenario, folder: String) async -> ScenarioResult {
-        var result = await self.attempt(scenario, folder: folder, number: 1)
+    private func play(_ scenario: Scenario, folder: String, log: String) async -> ScenarioResult {
+        var result = await self.attempt(scenario, folder: folder, log: log, number: 1)
         while case .failed(let failure) = result.outcome, result.earlierFailures.count < self.retries {
             let failures = result.earlierFailures + [failure]
             let number = failures.count + 1
-            let next = await self.attempt(scenario, folder: "\(folder)-\(number)", number: number)
+            let next = await self.attempt(scenario, folder: "\(folder)-\(number)", log: log, number: number)
             // An interrupted attempt does not disprove a failure.
             if case .skipped = next.outcome { break }
             result = next
@@ -126,9 +129,9 @@ package struct ScenarioRunner: Sendable {
         return result
     }
 
-    private func attempt(_ scenario: Scenario, folder: String, number: Int) async -> ScenarioResult {
+    private func attempt(_ scenario: Scenario, folder: String, log: String, number: Int) async -> ScenarioResult {
         let start = ContinuousClock.now
-        let lab = self.lab(scenario, folder, attempt: number)
+        let lab = self.lab(scenario, folder, log: number > 1 ? "\(log)-attempt\(number)" : log)
         // A user who takes the steps needs as much time as they like.
         let limit = self.pause == nil ? scenario.timeLimit : .seconds(86_400)
         var result = await Self.cancelled(at: start + limit) {
@@ -212,10 +215,24 @@ package struct ScenarioRunner: Sendable {
         return result
     }
 
-    private func lab(_ scenario: Scenario, _ folder: String, attempt number: Int) -> LabServer? {
-        let name = [scenario.caseID, scenario.repetition.map { "\($0)" }, number > 1 ? "attempt\(number)" : nil]
-            .compactMap(\.self).joined(separator: "-")
-        return switch self.target {
+    /// Returns the name of each scenario's server log, without its extension.
+    ///
+    /// Scenarios of one test case are numbered, so that none of them writes to the log of another.
+    private static func logNames(of scenarios: [Scenario]) -> [String] {
+        var used: Set<String> = []
+        return scenarios.map { scenario in
+            let name = scenario.repetition.map { "\(scenario.caseID)-\($0)" } ?? scenario.caseID
+            var (unused, number) = (name, 1)
+            while !used.insert(unused).inserted {
+                number += 1
+                unused = "\(name)-\(number)"
+            }
+            return unused
+        }
+    }
+
+    private func lab(_ scenario: Scenario, _ folder: String, log name: String) -> LabServer? {
+        switch self.target {
         case .ownLabs(let binary):
             LabServer(
                 folder: folder,

@@ -39,6 +39,8 @@ struct RunTargetOptions: ParsableArguments {
     )
     var serverBinary: String?
 
+    func validate() throws { try PathArgument.check([self.ca, self.authority, self.serverBinary]) }
+
     /// Returns the target.
     ///
     /// Throws if it is not available.
@@ -147,6 +149,9 @@ struct RunOutputOptions: ParsableArguments {
         guard self.pages.isEmpty || self.pages.first == "html" && self.pages.count > 1 else {
             throw ValidationError("--report must be `html DIR`, such as --report html report.")
         }
+        try PathArgument.check(
+            [self.output, self.cast, self.coverage, self.table, self.tableCheck].compactMap(\.self) + self.pages
+        )
     }
 
     var hasTable: Bool { self.table != nil || self.tableCheck != nil }
@@ -155,6 +160,22 @@ struct RunOutputOptions: ParsableArguments {
     var writesFiles: Bool {
         self.hasTable || self.output != nil || self.coverage != nil || self.format != .text || self.cast != nil
             || !self.pages.isEmpty
+    }
+
+    /// Throws if an output cannot be written or compared, so that a run does not lose its results.
+    func check() throws {
+        do {
+            for path in [self.output, self.cast, self.table].compactMap(\.self) {
+                try OutputFile.check(Environment.absolute(path))
+            }
+            if let folder = self.pageFolder.map(Environment.absolute) {
+                try DurableFile.makeFolder(folder, mode: 0o755)
+                try OutputFile.check(folder: folder)
+            }
+        } catch {
+            throw RunFailure.usage("\(error)")
+        }
+        for path in [self.coverage, self.tableCheck].compactMap(\.self) { _ = try Self.text(of: path) }
     }
 
     /// Writes the report that shows every screen and the recording, if requested.
@@ -217,6 +238,14 @@ struct RunOutputOptions: ParsableArguments {
 
     private static func write(_ text: String, to path: String) throws {
         try OutputFile.write(Array(text.utf8), to: Environment.absolute(path))
+    }
+}
+
+/// A path on the command line.
+enum PathArgument {
+    /// Throws if a path is empty, which would stand for the current folder.
+    static func check(_ paths: [String?]) throws {
+        if paths.contains("") { throw ValidationError("A path must not be empty.") }
     }
 }
 

@@ -90,6 +90,7 @@ struct RunScenariosCommand: AsyncParsableCommand {
         guard !self.paths.isEmpty || self.output.writesFormat else {
             throw ValidationError("Name at least one scenario file or folder.")
         }
+        try PathArgument.check(self.paths + [self.serverLogs])
         if let jobs, jobs < 1 { throw ValidationError("--jobs must be at least 1.") }
         guard self.selection.count == nil || !self.output.hasTable else {
             throw ValidationError("--repeat cannot be combined with --table or --table-check.")
@@ -193,6 +194,7 @@ struct RunScenariosCommand: AsyncParsableCommand {
         pause: ScenarioRunner.Pause? = nil
     ) async throws -> Int32 {
         defer { end() }
+        try self.output.check()
         let target = try await self.target.target()
         let runner = ScenarioRunner(
             target,
@@ -225,7 +227,12 @@ struct RunScenariosCommand: AsyncParsableCommand {
     /// Returns the folder for server logs, creating it if necessary.
     private func logFolder() throws -> String? {
         guard let folder = self.serverLogs.map(Environment.absolute) else { return nil }
-        if !DurableFile.isFolder(folder) { try DurableFile.makeFolder(folder) }
+        do {
+            if !DurableFile.isFolder(folder) { try DurableFile.makeFolder(folder) }
+            try OutputFile.check(folder: folder)
+        } catch {
+            throw RunFailure.usage("\(error)")
+        }
         return folder
     }
 

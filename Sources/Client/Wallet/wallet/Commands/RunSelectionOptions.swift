@@ -49,6 +49,7 @@ struct RunSelectionOptions: ParsableArguments {
     var failFast = false
 
     func validate() throws {
+        try PathArgument.check([self.lastFailed])
         if let count, !(1...10_000).contains(count) { throw ValidationError("--repeat must be 1 to 10000.") }
         guard (0...100).contains(self.retries) else { throw ValidationError("--retries must be 0 to 100.") }
     }
