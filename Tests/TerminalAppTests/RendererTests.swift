@@ -81,6 +81,16 @@ struct RendererTests {
         #expect(dutch.note(link) == "Link geaccepteerd (login): https://a.example/login/1")
     }
 
+    @Test("a character that is not drawn takes no other with it")
+    func joiner() {
+        for text in [
+            "Pay 125\u{200D}0.00 EUR", "Pay 12\u{AD}50\u{200B}.00 EUR", "\u{202E}Pay 1250.\u{2060}00 EUR\u{FEFF}",
+        ] {
+            #expect(Columns.harmless(text, Screens.ascii) == "Pay 1250.00 EUR")
+        }
+        #expect(Columns.harmless("a\r\nb\u{1B}\u{2028}c", Screens.ascii) == "a b c")
+    }
+
     @Test("a prompt is drawn over the previous screen, which is dimmed")
     func prompt() {
         var picture = Picture(Screens.wrongPIN)

@@ -311,12 +311,15 @@ struct ConfirmForHostTests {
 @Suite("The texts of a confirmation")
 struct ConfirmationTests {
     @Test(
-        "control characters, line breaks and controls of the writing direction are escaped",
+        "control characters, line breaks, controls of the writing direction and invisible characters are escaped",
         arguments: [
             ("a\u{1B}[31mb", #"a\u{1B}[31mb"#), ("a\nb\r\tc", #"a\u{A}b\u{D}\u{9}c"#), ("a\u{0}b", #"a\u{0}b"#),
             ("a\u{9B}b\u{7F}", #"a\u{9B}b\u{7F}"#), ("a\u{2028}b\u{2029}c", #"a\u{2028}b\u{2029}c"#),
             ("a\u{202E}b\u{2066}c\u{200F}", #"a\u{202E}b\u{2066}c\u{200F}"#), ("a\r\nb", #"a\u{D}\u{A}b"#),
-            ("Zoë betaalt € 25,00 👍", "Zoë betaalt € 25,00 👍"),
+            ("Zoë betaalt € 25,00 👍❤️", "Zoë betaalt € 25,00 👍❤️"),
+            ("Pay 125\u{200D}0.00 EUR", #"Pay 125\u{200D}0.00 EUR"#),
+            ("1\u{AD}2\u{3164}3\u{FEFF}", #"1\u{AD}2\u{3164}3\u{FEFF}"#),
+            ("1\u{E000}2\u{34F}3", #"1\u{E000}2\u{34F}3"#),
         ]
     )
     func escaped(text: String, shown: String) throws {
@@ -350,7 +353,9 @@ struct ConfirmationTests {
         #expect(throws: ConfirmationError.detailsTooLong) {
             try ConfirmationRequest(title: "a", details: text(details + 1))
         }
-        #expect(throws: ConfirmationError.titleIsBlank) { try ConfirmationRequest(title: "") }
+        for title in ["", "\u{200B}", "\u{2060}\u{FEFF} ", "\u{3164}", "\u{FE0F}", "\u{2800}", "\n"] {
+            #expect(throws: ConfirmationError.titleIsBlank) { try ConfirmationRequest(title: title) }
+        }
         #expect(throws: ConfirmationError.titleIsBlank) { try ConfirmationRequest(title: " \u{A0} ") }
         // Each of these has six characters when it is shown.
         #expect(throws: Never.self) { try ConfirmationRequest(title: String(repeating: "\u{1B}", count: title / 6)) }

@@ -14,17 +14,17 @@ public struct ConfirmationRequest: Hashable, Sendable {
 
     /// Creates a confirmation from the texts of the host application.
     ///
-    /// Control characters, line breaks and controls of the writing direction are escaped as `\u{1B}`, since parts of
-    /// the texts may come from others.
+    /// Control characters, line breaks, controls of the writing direction and invisible characters are escaped as
+    /// `\u{1B}`, since parts of the texts may come from others. Variation selectors stay, which belong to an emoji.
     ///
-    /// Invariant: every output shows these texts, so none of them can break a line, change a terminal or reorder what
-    /// the user reads.
+    /// Invariant: every output shows these texts in the same way, so none of them can break a line, change a terminal,
+    /// or reorder or hide a part of an amount.
     ///
     /// - Throws: The rule that a text breaks.
     public init(title: String, details: String = "") throws(ConfirmationError) {
         self.title = Self.escaped(title)
         self.details = Self.escaped(details)
-        guard !self.title.allSatisfy(\.isWhitespace) else { throw .titleIsBlank }
+        guard !title.unicodeScalars.allSatisfy(Self.isBlank) else { throw .titleIsBlank }
         guard self.title.unicodeScalars.count <= Self.longestTitle else { throw .titleTooLong }
         guard self.details.unicodeScalars.count <= Self.longestDetails else { throw .detailsTooLong }
     }
@@ -43,15 +43,21 @@ public struct ConfirmationRequest: Hashable, Sendable {
 
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
-        case .control, .lineSeparator, .paragraphSeparator: true
-        case _: scalar.properties.isBidiControl
+        case .control, .lineSeparator, .paragraphSeparator, .format, .privateUse, .unassigned: true
+        case _: scalar.properties.isDefaultIgnorableCodePoint && !scalar.properties.isVariationSelector
         }
+    }
+
+    /// Returns whether a user sees nothing of a scalar.
+    private static func isBlank(_ scalar: Unicode.Scalar) -> Bool {
+        // An empty Braille cell is a symbol.
+        scalar.properties.isWhitespace || scalar.properties.isDefaultIgnorableCodePoint || scalar == "\u{2800}"
     }
 }
 
 /// The rule that a text of a ``ConfirmationRequest`` breaks.
 public enum ConfirmationError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The title is empty or has only blanks.
+    /// The title is empty or has only blanks and invisible characters.
     case titleIsBlank
     /// The title has more than ``ConfirmationRequest/longestTitle`` Unicode scalars.
     case titleTooLong

@@ -7,7 +7,7 @@ internal import WalletFlows
 ///
 /// It has one part for each screen, in the order of docs/steps.txt, so that the order of a run does not change it.
 /// Values that differ in each run are masked: letters and digits of codes and addresses are `x`, and `N` stands for a
-/// number in the text of a countdown. A notice with the time of wrong PINs is left out.
+/// number in the text of a countdown. The time of a wrong PIN in a notice is `TIME`.
 struct ScreenFile {
     /// A screen, a language and a size.
     struct Place: Hashable {
@@ -125,6 +125,11 @@ struct ScreenFile {
 }
 
 extension Screen {
+    /// Returns a notice with a mask for each day and time, such as `Tuesday 14:05` or `1 January 2027 14:05`.
+    private static func timeless(_ notice: String) -> String {
+        notice.replacing(/([0-9]{1,2} \p{L}+( [0-9]{4})?|\p{L}+) [0-9]{2}:[0-9]{2}/, with: "TIME")
+    }
+
     /// The screen without the values that differ in each run.
     fileprivate var masked: Screen {
         var screen = self
@@ -135,7 +140,7 @@ extension Screen {
             screen.message = screen.message.split(separator: text, omittingEmptySubsequences: false)
                 .joined(separator: mask)
         }
-        if screen.values["wrongPINsSinceMs"] != nil { screen.values["notice"] = nil }
+        if case .text(let notice) = screen.values["notice"] { screen.values["notice"] = .text(Self.timeless(notice)) }
         if case .number(let remaining) = screen.values["remainingMs"] {
             screen.values["remainingMs"] = .number((remaining + 59_999) / 60_000 * 60_000)
             screen.message = screen.message.replacing(/[0-9]+/, with: "N")

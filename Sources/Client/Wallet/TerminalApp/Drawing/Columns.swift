@@ -24,19 +24,21 @@ enum Columns {
     static func harmless(_ text: String, _ palette: Palette) -> String {
         var harmless = ""
         for character in text {
-            let isHarmless = character.unicodeScalars.allSatisfy { scalar in
-                switch scalar.properties.generalCategory {
-                case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: false
-                case _: true
-                }
+            // Only the scalar is removed, not the digit or letter that it is attached to.
+            let rest = String(String.UnicodeScalarView(character.unicodeScalars.filter(self.isHarmless)))
+            if rest.isEmpty, character.isWhitespace { harmless.append(" ") }
+            for character in rest {
+                harmless += palette.hasUnicode || character.isASCII ? String(character) : self.ascii(character)
             }
-            guard isHarmless else {
-                if character.isWhitespace { harmless.append(" ") }
-                continue
-            }
-            harmless += palette.hasUnicode || character.isASCII ? String(character) : self.ascii(character)
         }
         return harmless
+    }
+
+    private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: false
+        case _: true
+        }
     }
 
     /// Returns the closest ASCII equivalent, or `?` if there is none.
