@@ -116,6 +116,19 @@ struct CommandLineTests {
             #expect(!run.output.contains(Self.pin) && !run.output.contains("٠"), "\(run.output)")
         }
         #expect(try await self.phone.run("unlock", "--sensr", "match").output.contains("--sensor"))
+        for arguments in [
+            ["--pin-file", Self.pin], ["--pin-file=\(Self.pin)"], ["--trace=\(Self.pin)"], ["--sensor", Self.pin],
+            ["--pin\(Self.pin)"], ["--set", "sensor=\(Self.pin)"], ["--json", "--sensor", Self.pin],
+        ] {
+            let phone = ["--lab", self.lab.lab.path, "--home", self.phone.home]
+            let run = try await ServerProcess.run("wallet", ["unlock"] + phone + arguments)
+            #expect(run.exitCode == 64 && !run.output.contains(Self.pin), "\(arguments): \(run.output)")
+        }
+        let misspelt = try await ServerProcess.run("wallet", ["run", ".", "--jons", "2000"])
+        #expect(misspelt.exitCode == 64 && misspelt.output.contains("--jons") && misspelt.output.contains("--pin-fd"))
+        #expect(!misspelt.output.contains("2000"), "\(misspelt.output)")
+        let endless = try await self.phone.run("unlock", "--pin-file", "/dev/zero")
+        #expect(endless.exitCode == 64 && endless.output.contains("cannot be read"), "\(endless.output)")
         #expect(try await self.phone.run("unlock", "--pin-fd", "0", pins: [Self.pin]).exitCode == 64)
         #expect(try await self.phone.run("unlock").exitCode == 64, "no terminal for a prompt")
         #expect(try await self.phone.run("unlock", "--pin-file", "\(file).none").exitCode == 64)

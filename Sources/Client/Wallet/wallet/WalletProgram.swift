@@ -11,10 +11,28 @@ enum PINArgument {
     /// Returns whether arguments that cannot be parsed may contain a PIN.
     static func isIn(_ arguments: [String]) -> Bool {
         arguments.contains { argument in
-            let isOption = argument.hasPrefix("--pin") && !argument.hasPrefix("--pin-f")
-            return isOption
-                || argument.unicodeScalars.count >= 4 && argument.unicodeScalars.allSatisfy { $0.decimalDigit != nil }
+            argument.hasPrefix("--pin") && !argument.hasPrefix("--pin-f") || !Self.numbers(in: argument).isEmpty
         }
+    }
+
+    /// Returns a message with an asterisk for each digit of an argument that may be a PIN.
+    static func masked(_ message: String) -> String {
+        CommandLine.arguments.dropFirst().flatMap(Self.numbers).reduce(message) { message, number in
+            message.replacing(number, with: String(repeating: "*", count: number.count))
+        }
+    }
+
+    /// Returns the parts of an argument that have the form of a PIN: the value, or the end of an option's name.
+    private static func numbers(in argument: String) -> [Substring] {
+        let parts = argument.split(separator: "=", maxSplits: 1)
+        guard argument.hasPrefix("-"), let name = parts.first else { return parts.suffix(1).filter(Self.hasForm) }
+        let digits = name.split { $0.unicodeScalars.contains { $0.decimalDigit == nil } }
+        return (digits + parts.dropFirst()).filter(Self.hasForm)
+    }
+
+    /// Returns whether a text has the form of a PIN, or of one that is a little too short or too long.
+    private static func hasForm(_ text: Substring) -> Bool {
+        text.unicodeScalars.count >= 4 && text.unicodeScalars.allSatisfy { $0.decimalDigit != nil }
     }
 }
 
@@ -80,21 +98,21 @@ struct WalletProgram: AsyncParsableCommand {
         CoreDumps.forbid()
         StandardStreams.prepare(statusOfLostOutput: WalletExitStatus.failed.rawValue)
         let arguments = Array(CommandLine.arguments.dropFirst())
-        if PINArgument.isIn(arguments), !self.accepts(arguments) {
-            // The parser's message would repeat the PIN.
-            StandardStreams.writeError("wallet: \(PINArgument.message)\n")
+        if PINArgument.isIn(arguments), let message = self.refusal(of: arguments) {
+            // The number may be a PIN, or the mistake may be another one.
+            StandardStreams.writeError("wallet: \(PINArgument.masked(message))\nwallet: \(PINArgument.message)\n")
             self.exit(withError: WalletExitStatus.usage.exitCode)
         }
         await self.main(nil)
     }
 
-    /// Returns whether the arguments can be parsed, or only ask for help.
-    private static func accepts(_ arguments: [String]) -> Bool {
+    /// Returns the parser's message, or nil if the arguments can be parsed or only ask for help.
+    private static func refusal(of arguments: [String]) -> String? {
         do {
             _ = try self.parseAsRoot(arguments)
-            return true
+            return nil
         } catch {
-            return self.exitCode(for: error) != .validationFailure
+            return self.exitCode(for: error) == .validationFailure ? self.message(for: error) : nil
         }
     }
 }

@@ -38,14 +38,20 @@ package enum LineInput {
         try self.withLineBuffer(from: descriptor, atMost: limit) { $0.withBytes(body) }
     }
 
+    /// The bytes that are read in search of a line, so that a source without end, such as `/dev/zero`, is given up.
+    private static let longestSearch = 1 << 20
+
     /// Like ``withLine(from:atMost:_:)``, but skips lines that have only blanks.
+    ///
+    /// Fails with EFBIG if the source has no end of a line, or no line, within a mebibyte.
     package static func withTextLine<Result>(
         from descriptor: Int32,
         atMost limit: Int,
         _ body: (RawSpan) -> Result
     ) throws(InputError) -> Result {
+        var room = self.longestSearch
         while true {
-            let result: Result? = try self.withLineBuffer(from: descriptor, atMost: limit) { line in
+            let result: Result? = try self.withLineBuffer(from: descriptor, atMost: limit, &room) { line in
                 (0..<line.count).allSatisfy { SecretText.isBlank(line[$0]) } ? nil : line.withBytes(body)
             }
             if let result { return result }
@@ -60,6 +66,16 @@ package enum LineInput {
         atMost limit: Int,
         _ body: (borrowing WipedBuffer) -> Result
     ) throws(InputError) -> Result {
+        var room = Int.max
+        return try self.withLineBuffer(from: descriptor, atMost: limit, &room, body)
+    }
+
+    private static func withLineBuffer<Result: ~Copyable>(
+        from descriptor: Int32,
+        atMost limit: Int,
+        _ room: inout Int,
+        _ body: (borrowing WipedBuffer) -> Result
+    ) throws(InputError) -> Result {
         var line = WipedBuffer(capacity: limit)
         var isTooLong = false
         while true {
@@ -69,6 +85,8 @@ package enum LineInput {
                 break
             }
             if byte == 0x0A { break }
+            room -= 1
+            guard room > 0 else { throw .failed(errno: EFBIG) }
             if !line.append(byte) { isTooLong = true }
         }
         if isTooLong { throw .tooLong }

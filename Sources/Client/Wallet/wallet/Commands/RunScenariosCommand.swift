@@ -111,7 +111,7 @@ struct RunScenariosCommand: AsyncParsableCommand {
             status = try await self.status()
         } catch {
             let failure = RunFailure(error)
-            StandardStreams.writeError("wallet: \(failure.message)\n")
+            StandardStreams.writeError("wallet: \(PINArgument.masked(failure.message))\n")
             throw ExitCode(failure.exitCode)
         }
         if status != 0 { throw ExitCode(status) }

@@ -65,6 +65,8 @@ final class PINSource {
             return try line?.get()
         } catch .empty {
             return .malformed(.sixCharacters)
+        } catch .character(let name, let place) {
+            throw WalletCommandFailure.usage("the PIN has \(name) at byte \(place); only digits are accepted")
         } catch {
             throw WalletCommandFailure.usage("the PIN \(error)")
         }

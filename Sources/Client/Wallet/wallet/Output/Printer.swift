@@ -83,12 +83,13 @@ final class Printer: Sendable {
 
     /// Prints an error from a command.
     func fail(_ failure: WalletCommandFailure) {
+        let message = PINArgument.masked(failure.message)
         if self.isJSON {
             let id = failure.status.outcome
-            self.write(.error(id: id, correlationID: nil, cause: nil, retry: false, message: failure.message))
+            self.write(.error(id: id, correlationID: nil, cause: nil, retry: false, message: message))
             self.write(.result(failure.status))
         } else {
-            StandardStreams.writeError("wallet: \(failure.message)\n")
+            StandardStreams.writeError("wallet: \(message)\n")
         }
     }
 
