@@ -65,6 +65,8 @@ struct DriveTests {
             (#"{"do":"device","set":{"network":"of"}}"#, "bad-value"),
             (#"{"do":"device","set":{"conditions":["lose-next-reply","delay:1"],"sensor":{"reject":2}}}"#, "done"),
             (#"{"do":"device","set":{"conditions":[],"sensor":"ask"}}"#, "done"), (#"{"do":"background"}"#, "done"),
+            (#"{"do":"device","set":{"os_version":16.5}}"#, "done"),
+            (#"{"do":"device","set":{"model":"x # y: [z"}}"#, "done"),
             (#"{"do":"tap","action":"obtain"}"#, "in-background"), (#"{"do":"resume"}"#, "done"), ("", "bad-line"),
             (#"{"do":"confirm"}"#, "missing-field"), (#"{"do":"confirm","title":" "}"#, "bad-value"),
             (#"{"do":"confirm","title":"Pay \u001b[2J","details":"\u202eTo\nall"}"#, "done"),
@@ -90,6 +92,8 @@ struct DriveTests {
         try driven.endInput()
         let result = try await driven.next { $0["type"] == .string("result") }
         #expect(result?["exitCode"] == .integer(0))
+        let profile = String(decoding: try self.phone.files("device")["profile.yaml"].orThrow(), as: UTF8.self)
+        #expect(profile.contains("x # y: [z") && profile.contains("16.5"), "\(profile)")
         let lines = driven.written.withLock { $0 }
         for line in lines { #expect(schema.findings(in: line).isEmpty, "\(line)") }
         let outcomesOfConfirmations = try lines.map { try JSONValue($0) }.filter { line in
@@ -229,6 +233,9 @@ struct DriveTests {
         let profile = try self.phone.files("device")["profile.yaml"].orThrow()
         let text = String(decoding: profile, as: UTF8.self)
         #expect(text.contains("biometrics: face") && text.contains("Test phone"))
+        #expect(try await self.phone.run("open", "--model", "x # y").exitCode == 0)
+        let option = String(decoding: try self.phone.files("device")["profile.yaml"].orThrow(), as: UTF8.self)
+        #expect(option.contains("x # y"), "\(option)")
         let wrong = try await self.phone.run("open", "--network", "unreachabel")
         #expect(wrong.exitCode == 64 && wrong.output.contains("unreachable"))
         #expect(try await self.phone.run("open", "--platform", "android").exitCode == 64)

@@ -231,11 +231,18 @@ struct FormatTests {
         #expect(self.problems("\u{FEFF}" + self.steps("- lauch")).first?.hasPrefix("4 ") == true)
     }
 
+    @Test("JSON is read, with the two escapes that it has for one character")
+    func surrogates() throws {
+        let yaml = #"{"case": "X", "title": "a \ud83d\ude00 \\ud83d", "steps": ["launch"]}"#
+        #expect(try Scenario(yaml: yaml, path: "s.yaml").title == #"a 😀 \ud83d"#)
+        #expect(self.problems(#"{"case": "X", "title": "\ud83d", "steps": ["launch"]}"#).count == 1)
+    }
+
     @Test("titles, steps and messages have no characters that a terminal interprets")
     func harmless() throws {
         let yaml = "case: X1\ntitle: \"Red \\e[31mtitle\\0\\u202E\\n\"\nsteps: [{expect: {title: \"a\\e[1m\"}}]"
         let scenario = try Scenario(yaml: yaml, path: "s.yaml")
-        #expect(scenario.title == #"Red \u{1B}[31mtitle\u{0}\u{202E}"# + "\n")
+        #expect(scenario.title == #"Red \u{1B}[31mtitle\u{0}\u{202E}\u{A}"#)
         #expect(scenario.steps.map(\.text) == [#"expect title: a\u{1B}[1m"#])
         let found = self.problems(self.steps("- \"la\\euch\"\n- tap: \"s\\ekip\""))
         #expect(found.count == 2 && !found.joined().contains("\u{1B}") && found.joined().contains(#"la\u{1B}uch"#))

@@ -15,7 +15,21 @@ package enum YAMLText {
         do {
             return try Yams.compose(yaml: text)
         } catch {
+            // JSON is YAML, except for these pairs.
+            let joined = Self.joiningSurrogates(in: text)
+            if joined != text, let node = try? Yams.compose(yaml: joined) { return node }
             throw YAMLFault(error)
+        }
+    }
+
+    /// Replaces the two escapes that JSON has for a character beyond U+FFFF with that of YAML.
+    private static func joiningSurrogates(in text: String) -> String {
+        text.replacing(/\\(?:\\|u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2}))/) { match in
+            guard let first = match.1.flatMap({ UInt32($0, radix: 16) }),
+                let second = match.2.flatMap({ UInt32($0, radix: 16) })
+            else { return String(match.0) }
+            let digits = String(0x10000 + (first & 0x3FF) << 10 + second & 0x3FF, radix: 16)
+            return "\\U" + String(repeating: "0", count: 8 - digits.count) + digits
         }
     }
 }

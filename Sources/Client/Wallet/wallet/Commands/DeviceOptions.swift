@@ -115,10 +115,13 @@ struct DeviceOptions: ParsableArguments {
     /// Returns the keys and values that were given, in the order of the options.
     private func changes() throws(PhoneError) -> [(key: String, value: String)] {
         func word(_ truth: Bool) -> String { truth ? "true" : "false" }
+        // The text of an option is not read as YAML.
+        func quoted(_ text: String?) -> String? { text.map(JSONText.quoted) }
         let values = [
             ("biometrics", self.biometrics), ("sensor", self.sensor), ("passcode", self.passcode.map(word)),
-            ("rooted", self.rooted.map(word)), ("network", self.network), ("app_id", self.appID),
-            ("app_version", self.appVersion), ("os_version", self.osVersion), ("model", self.model),
+            ("rooted", self.rooted.map(word)), ("network", self.network), ("app_id", quoted(self.appID)),
+            ("app_version", quoted(self.appVersion)), ("os_version", quoted(self.osVersion)),
+            ("model", quoted(self.model)),
             ("os_patch_level", self.patchLevel), ("fault", self.fault),
         ]
         var changes = values.compactMap { key, value in value.map { (key: key, value: $0) } }

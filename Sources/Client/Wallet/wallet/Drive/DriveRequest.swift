@@ -106,6 +106,9 @@ struct DriveRequest {
     /// A JSON value, converted to the text it would have in a profile file.
     struct Scalar: Decodable {
         let text: String
+        /// The same text for a profile file, in which that of a string is not read as YAML.
+        var quoted: String { self.isString ? JSONText.quoted(self.text) : self.text }
+        private var isString = false
 
         init(from decoder: any Decoder) throws {
             let value = try decoder.singleValueContainer()
@@ -113,8 +116,11 @@ struct DriveRequest {
                 self.text = truth ? "true" : "false"
             } else if let number = try? value.decode(Int64.self) {
                 self.text = "\(number)"
+            } else if let number = try? value.decode(Double.self) {
+                self.text = "\(number)"
             } else {
                 self.text = try value.decode(String.self)
+                self.isString = true
             }
         }
     }
@@ -130,7 +136,7 @@ struct DriveRequest {
                 let pairs = fields.map { "\(JSONText.quoted($0.key)): \(JSONText.quoted($0.value.text))" }
                 self.text = "{\(pairs.joined(separator: ", "))}"
             } else {
-                self.text = try Scalar(from: decoder).text
+                self.text = try Scalar(from: decoder).quoted
             }
         }
     }
