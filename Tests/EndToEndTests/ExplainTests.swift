@@ -33,7 +33,7 @@ struct ExplainTests {
         let rows = try String(contentsOf: path, encoding: .utf8).matches(of: /(?m)^\| `([a-z-]+)` \| (.*) \|$/)
         #expect(rows.count > 30)
         for row in rows { #expect(explained[String(row.1)] == String(row.2)) }
-        #expect(explained.count == rows.count + 13, "and the exit statuses")
+        #expect(explained.count == rows.count + 16, "and the exit statuses")
     }
 
     @Test("a cause, an id on the screen, an exit status and an outcome are found, and other codes are refused")
@@ -44,6 +44,9 @@ struct ExplainTests {
         }
         for code in ["10", "wrong-pin"] {
             #expect(try await self.explain(code).output.hasPrefix("wrong-pin (exit 10)\n"))
+        }
+        for code in ["1", "69", "130"] {
+            #expect(try await self.explain(code).output.hasPrefix("wallet run (exit \(code))\n"))
         }
         let unknown = try await self.explain("acces-data")
         #expect(unknown.exitCode == 64 && unknown.output.contains("did you mean `access-data`?"), "\(unknown.output)")

@@ -262,7 +262,21 @@ struct WalletRunTests {
         let missing = try await self.run("\(self.folder.path)/none.yaml")
         #expect(missing.exitCode == 64 && missing.output.contains("\n\(self.folder.path)/none.yaml: no such file"))
         let good = try self.scenario("good", "[launch]")
-        #expect(try await self.run(good, "--check").exitCode == 0)
+        let check = try await self.run(good, "--check")
+        #expect(check.exitCode == 0 && check.output == "1 scenario is well formed\n", "\(check.output)")
+        let server = ["run", good, "--server", "127.0.0.1:1", "--ca", good, "--authority"]
+        let authority = try await ServerProcess.run("wallet", server + [self.folder.file("none")])
+        #expect(authority.exitCode == 64 && authority.output.contains("is not a folder"), "\(authority.output)")
+        let ca = try await self.run(
+            good,
+            "--server",
+            "127.0.0.1:1",
+            "--ca",
+            self.folder.file("none"),
+            "--authority",
+            self.folder.path
+        )
+        #expect(ca.exitCode == 64 && ca.output.contains("--ca: "), "\(ca.output)")
         for wrong in [
             ["--format", "xml"], ["--json", "--format", "junit"], ["--jobs", "0"], ["--ca", "x"], ["--server", "x"],
             ["--filter", "nothing"], ["--server", "::1:7400", "--ca", "x", "--authority", "x"],

@@ -29,6 +29,7 @@ struct ExplainCommand: ParsableCommand {
         guard let code else {
             for cause in FailureCause.allCases { self.write(cause.rawValue, cause.explanation) }
             for status in WalletExitStatus.allCases { self.write(Self.name(status), status.explanation) }
+            for (status, explanation) in Self.statusesOfRun { self.write(Self.name(status), explanation) }
             return
         }
         if let cause = Self.cause(code) {
@@ -36,11 +37,14 @@ struct ExplainCommand: ParsableCommand {
         } else if let status = WalletExitStatus.allCases.first(where: { "\($0.rawValue)" == code || $0.outcome == code }
         ) {
             self.write(Self.name(status), status.explanation)
+        } else if let (status, explanation) = Self.statusesOfRun.first(where: { "\($0.status)" == code }) {
+            self.write(Self.name(status), explanation)
         } else {
             let known = FailureCause.allCases.map(\.rawValue) + WalletExitStatus.allCases.map(\.outcome)
             let nearest = NearestName.to(code, among: known).map { "did you mean `\($0)`?" }
             let server = "an id without `wallet-` is the server's, whose log names the reason"
-            StandardStreams.writeError("wallet: `\(code)` is not a code of the wallet; \(nearest ?? server)\n")
+            let shown = PINArgument.masked(TextLayout.harmlessLine(code))
+            StandardStreams.writeError("wallet: `\(shown)` is not a code of the wallet; \(nearest ?? server)\n")
             throw WalletExitStatus.usage.exitCode
         }
     }
@@ -51,6 +55,15 @@ struct ExplainCommand: ParsableCommand {
         guard let match = code.wholeMatch(of: /wallet-([a-z-]+)-[0-9a-f]+/) else { return nil }
         return FailureCause(rawValue: String(match.1))
     }
+
+    /// The exit statuses that only `wallet run` has.
+    private static let statusesOfRun: [(status: Int32, explanation: String)] = [
+        (1, "An expectation was not met, or a known failure passed. The report names the scenario and the line."),
+        (69, "The server of --server does not answer, or the server program cannot be started."),
+        (130, "A signal interrupted the run. The report has the scenarios that were finished."),
+    ]
+
+    private static func name(_ status: Int32) -> String { "wallet run (exit \(status))" }
 
     private static func name(_ status: WalletExitStatus) -> String { "\(status.outcome) (exit \(status.rawValue))" }
 

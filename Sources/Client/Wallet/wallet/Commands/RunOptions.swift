@@ -65,6 +65,12 @@ struct RunTargetOptions: ParsableArguments {
             caFile: Environment.absolute(ca),
             authority: Environment.absolute(authority)
         )
+        guard DurableFile.isFolder(existing.authority) else {
+            throw RunFailure.usage("--authority: \(existing.authority) is not a folder")
+        }
+        _ = try mapError(DurableFile.read(existing.caFile, atMost: 1 << 20)) { (error: FileError) in
+            RunFailure.usage("--ca: \(error)")
+        }
         guard await existing.isReachable() else {
             throw RunFailure(exitCode: Self.unavailable, message: "no server answers at \(server)")
         }

@@ -126,7 +126,8 @@ struct RunScenariosCommand: AsyncParsableCommand {
             return 0
         }
         if self.check {
-            StandardStreams.writeOutput("\(scenarios.count) scenarios are well formed\n")
+            let subject = scenarios.count == 1 ? "1 scenario is" : "\(scenarios.count) scenarios are"
+            StandardStreams.writeOutput("\(subject) well formed\n")
             return 0
         }
         if self.step { return try await self.walk(scenarios) }

@@ -69,7 +69,9 @@ struct RunSelectionOptions: ParsableArguments {
         }
         if let shard {
             guard shard.number <= chosen.count else {
-                throw RunFailure.usage("the shard \(shard) is empty, because \(chosen.count) scenarios are selected")
+                throw RunFailure.usage(
+                    "the shard \(shard) is empty; the number of selected scenarios is \(chosen.count)"
+                )
             }
             chosen = ScenarioOrder.shard(shard.number, of: shard.count, chosen)
         }
