@@ -199,6 +199,36 @@ struct DriveTests {
         #expect(await server.terminate() == 0)
     }
 
+    @Test("a hook that ignores signals or is stopped ends with the wallet", arguments: ["TERM", "STOP"])
+    func lastingHook(kind: String) async throws {
+        let server = try await self.lab.start()
+        let ids = "\(self.lab.folder)/ids"
+        let act = kind == "STOP" ? "kill -STOP $$" : "trap '' TERM HUP INT; wait"
+        let driven = try DrivenPhone(
+            self.phone,
+            "--biometrics",
+            "face",
+            "--platform",
+            "ios",
+            "--biometric-hook",
+            "sleep 600 & echo $! >\(ids); echo $$ >>\(ids); \(act)"
+        )
+        for line in [
+            #"{"do":"launch"}"#, #"{"do":"tap","action":"skip"}"#, #"{"do":"tap","action":"next"}"#,
+            #"{"do":"enter","pin":"864209"}"#, #"{"do":"enter","pin":"864209"}"#,
+        ] { _ = try await driven.answer(to: line) }
+        try driven.send(#"{"do":"tap","action":"enable"}"#)
+        @Sendable func processes() -> [Int32] {
+            let text = (try? DurableFile.readText(ids, atMost: 64)) ?? ""
+            return text.split(separator: "\n").compactMap { Int32($0) }
+        }
+        try #require(await eventually { processes().count == 2 })
+        defer { for process in processes() { kill(process, SIGKILL) } }
+        driven.signal(SIGTERM)
+        for process in processes() { #expect(await eventually { !isRunning(process) }) }
+        #expect(await server.terminate() == 0)
+    }
+
     @Test("hooks answer prompts and the issuer's requests, and a failing hook opens nothing")
     func hooks() async throws {
         let server = try await self.lab.start()

@@ -65,6 +65,24 @@ package enum ProcessEnd {
         }
     }
 
+    /// Calls `body` before SIGTERM, SIGINT or SIGHUP ends this process, each unless it is ignored or handled already.
+    package static func beforeSignals(_ body: @escaping @Sendable () -> Void) {
+        for number in [SIGTERM, SIGINT, SIGHUP] where Self.isDefault(number) {
+            self.onSignals([number]) { signal in
+                body()
+                _ = Glibc.signal(signal, SIG_DFL)
+                CaughtSignals.raiseHere(signal)
+            }
+        }
+    }
+
+    /// Returns whether a signal has its default effect.
+    private static func isDefault(_ number: Int32) -> Bool {
+        var action = sigaction()
+        unsafe sigaction(number, nil, &action)
+        return unsafe unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 0
+    }
+
     /// Kills every process in a group.
     ///
     /// It is not an error if the group is empty.

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import LabFiles
 import Synchronization
 import TestSupport
@@ -45,6 +46,8 @@ final class DrivenPhone: Sendable {
     func send(_ line: String) throws {
         try self.input.write(contentsOf: Data((line + "\n").utf8))
     }
+
+    func signal(_ number: Int32) { kill(self.process.processIdentifier, number) }
 
     /// Closes the input.
     func endInput() throws { try self.input.close() }

@@ -2,6 +2,7 @@ internal import ChildPrograms
 internal import FoundationEssentials
 internal import HostSystem
 internal import Subprocess
+internal import Synchronization
 
 /// A program that replaces part of a phone.
 ///
@@ -11,6 +12,12 @@ internal import Subprocess
 struct HookProgram: Sendable {
     let kind: DeviceHooks.Kind
     let command: HookCommand
+
+    init(kind: DeviceHooks.Kind, command: HookCommand) {
+        self.kind = kind
+        self.command = command
+        RunningHook.endAllWithProcess()
+    }
 
     /// The maximum number of bytes read from standard output and from standard error.
     static let outputLimit = 65_536
@@ -40,6 +47,8 @@ struct HookProgram: Sendable {
     private func run(_ input: [UInt8]) async -> Result<[UInt8], HookFailure> {
         // Writing to a program that has exited should fail with EPIPE instead of killing this process.
         StandardStreams.ignoreBrokenPipes()
+        let hook = RunningHook()
+        defer { hook.end() }
         do {
             let run = try await Subprocess.run(
                 .name("sh"),
@@ -50,6 +59,7 @@ struct HookProgram: Sendable {
                 output: .bytes(limit: Self.outputLimit),
                 error: .bytes(limit: Self.outputLimit)
             ) { execution in
+                hook.begin(execution.processIdentifier.value)
                 // A program that does not need the question may exit without reading it.
                 _ = try? await execution.standardInputWriter.write(input)
                 try? await execution.standardInputWriter.finish()
@@ -80,6 +90,32 @@ struct HookProgram: Sendable {
         return String(
             line.filter { $0.isASCII && !($0.asciiValue.map { $0 < 0x20 || $0 == 0x7F } ?? true) }.prefix(200)
         )
+    }
+}
+
+/// A program that answers a question at the moment, and the group of its processes.
+///
+/// It has a separate session, so a signal to the wallet does not reach it, and if it is stopped or ignores signals, it
+/// does not notice that the wallet has ended.
+private final class RunningHook: Sendable {
+    private static let groups = Mutex<Set<Int32>>([])
+    private static let isPrepared: Void = ProcessEnd.beforeSignals {
+        for group in RunningHook.groups.withLock(\.self) { ProcessEnd.ofGroup(group) }
+    }
+
+    private let group = Mutex<Int32?>(nil)
+
+    /// Kills all running programs before a signal ends this process.
+    static func endAllWithProcess() { _ = self.isPrepared }
+
+    func begin(_ group: Int32) {
+        self.group.withLock { $0 = group }
+        Self.groups.withLock { _ = $0.insert(group) }
+    }
+
+    func end() {
+        guard let group = self.group.withLock(\.self) else { return }
+        Self.groups.withLock { _ = $0.remove(group) }
     }
 }
 
