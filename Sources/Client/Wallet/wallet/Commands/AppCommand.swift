@@ -51,7 +51,7 @@ struct AppCommand: PhoneCommand {
             try await self.show()
         } catch {
             let failure = WalletCommandFailure(error)
-            StandardStreams.writeError("wallet: \(failure.message)\n")
+            StandardStreams.writeError("wallet: \(PINArgument.masked(failure.message))\n")
             throw failure.status.exitCode
         }
     }
