@@ -1,4 +1,5 @@
 import Administration
+import HostSystem
 import PINPolicy
 import PreparedSQL
 import ServerTestSupport
@@ -45,12 +46,15 @@ struct RepeatedChangeTests {
     private static func start(
         _ server: InProcessServer,
         after mark: AuditMark?,
+        restored epoch: Int? = nil,
         _ body: (SQLiteWalletStore) async throws -> Void = { _ in }
     ) async throws -> [LostChange] {
         await server.stop()
-        return try await server.opened("data") { store in
+        return try await server.opened(epoch == nil ? "data" : "restored") { store in
             var check = StartCheck(after: mark)
-            let parts = AuditLog.Parts(path: server.auditPath, vault: server.vault, clock: server.clock)
+            try await check.readSetAside(besideAuditLog: server.auditPath, vault: server.vault)
+            var parts = AuditLog.Parts(path: server.auditPath, vault: server.vault, clock: server.clock)
+            parts.epoch = epoch ?? parts.epoch
             let audit = try await AuditLog.open(parts) { check.read($0) }
             try await check.check(store)
             try await audit.endUnended { try await StartCheck.carryOut($0, on: store) }
@@ -118,6 +122,53 @@ struct RepeatedChangeTests {
             #expect(entries.allSatisfy { $0.actor == .server && $0.detail?.contains("on record as done") == true })
             #expect(entries.last?.phase.name == "done")
             #expect(try await Self.start(server, after: mark) == [])
+        }
+    }
+
+    @Test("a change that only a log set aside by a restore records is repeated too, unless the new log reverses it")
+    func setAside() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            let codes = try [Self.code, Array("allowed".utf8)].map { try RecoveryCode($0).orThrow() }
+            var macs: [RecoveryCodeMAC] = []
+            for code in codes {
+                let mac = try await server.vault.mac(code.bytes, for: .recoveryCodeIndex)
+                macs.append(try RecoveryCodeMAC(mac).orThrow())
+            }
+            try await Self.keepRows(of: server)
+            try await server.give(RevokeWallets([wallet.walletID]))
+            for code in codes { try await server.give(RevokeRecoveryCode(code)) }
+            let backup = try await server.backup("later")
+            for _ in 0..<2 { try await server.give(ListFlags()) }
+            try await Self.putRowsBack(of: server, deletesEnds: true)
+            await server.stop()
+            var bytes = try DurableFile.read(server.auditPath, atMost: 1 << 20)
+            bytes[bytes.count - 120] ^= 1
+            try DurableFile.write(bytes, to: server.auditPath)
+            try await server.restore(backup, into: "restored")
+            #expect(DurableFile.exists("\(server.auditPath).before-epoch-2"))
+            try await server.opened("restored") { store in
+                try await store.queue.perform { connection in
+                    var statements = ["ATTACH '\(server.folder.path)/data/wallets.db' AS older", "DELETE FROM ended"]
+                    for table in Self.tables {
+                        statements += ["DELETE FROM \(table)", "INSERT INTO \(table) SELECT * FROM older.\(table)"]
+                    }
+                    for sql in statements { try PreparedStatement(sql, on: connection.db).run() }
+                }
+            }
+            let parts = AuditLog.Parts(path: server.auditPath, vault: server.vault, clock: server.clock, epoch: 2)
+            let log = try await AuditLog.open(parts)
+            let subject = AuditSubject(recoveryCode: macs[1])
+            let begun = try await log.append(.removeDenied, by: .server, on: subject, .begun).number
+            try await log.append(.removeDenied, by: .server, on: subject, .done(of: begun, result: ""))
+            await log.close()
+            let lost = try await Self.start(server, after: log.newest, restored: 2) { store in
+                let report = try await store.report(of: wallet.walletID)
+                #expect(report?.revocation != nil)
+                let denied = try await store.denied(after: nil, limit: 9).entries.map(\.mac)
+                #expect(denied == [macs[0]])
+            }
+            #expect(lost.map(\.event.rawValue).sorted() == ["revoke recovery-code", "revoke wallet"])
         }
     }
 

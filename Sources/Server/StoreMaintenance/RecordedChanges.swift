@@ -98,6 +98,11 @@ struct RecordedChanges {
         }
     }
 
+    /// Notes that the next entry is from another log.
+    ///
+    /// The restore between the logs may have replaced the update policy.
+    mutating func endLog() { (self.reversing, self.policies, self.changing) = ([:], [:], [:]) }
+
     private mutating func readPolicy(_ entry: AuditEntry) {
         let record = entry.record
         // A restored store has the policy of its backup.

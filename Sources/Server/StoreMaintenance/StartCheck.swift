@@ -1,4 +1,5 @@
 package import AuditLog
+package import Vault
 package import Vocabulary
 package import WalletStore
 
@@ -36,6 +37,27 @@ package struct StartCheck {
         // The entries up to here have the generations of the embedded store.
         if entry.record.event == .storeCopied { self.ofEpoch.generation = 0 }
         if entry.record.event.showsRecordMACs { self.recordsHadMACs = true }
+    }
+
+    /// Reads the logs next to this one that were set aside.
+    ///
+    /// Must be called before the first entry of this log is read. The restore or the epoch that followed repeated the
+    /// changes in their intact parts, so the store had them.
+    ///
+    /// Threat (G7): a restore sets a damaged log aside, and another program puts back the row of a wallet whose end
+    /// only that log records.
+    package mutating func readSetAside(besideAuditLog path: String, vault: any Vault) async throws {
+        var logs: [ReadLog] = []
+        for aside in try RestoreLogs.setAside(path) {
+            logs.append(try await ReadLog(at: aside, since: nil, vault: vault))
+        }
+        var recorded = self.recorded
+        for log in logs.sorted(by: { $0.beginning < $1.beginning }) {
+            let reader = try AuditReader(setAside: log.path, vault: vault)
+            _ = try await reader.verify { recorded.read($0, isInStore: true) }
+            recorded.endLog()
+        }
+        self.recorded = recorded
     }
 
     /// Adds MACs to the attempt records of an earlier server version and records this in the log.

@@ -62,6 +62,7 @@ extension RunningServer {
             try await Self.comparing(store) { try await check.requireLog(of: store) }
             log.notice("there is no audit log; a new one is begun", metadata: ["file": "\(path)"])
         }
+        try await Self.comparing(store) { try await check.readSetAside(besideAuditLog: path, vault: parts.vault) }
         var otherServer: String?
         let audit: AuditLog
         do throws(AuditLogError) {
