@@ -66,6 +66,66 @@ struct RepeatedRestoreTests {
         }
     }
 
+    /// The change that makes a whole log unreadable.
+    enum Unreadable: CaseIterable {
+        case lineEnds, empty, firstLine
+
+        func bytes(of log: [UInt8]) -> [UInt8] {
+            switch self {
+            case .lineEnds: log.flatMap { $0 == 0x0A ? [0x0D, 0x0A] : [$0] }
+            case .empty: []
+            case .firstLine: [log[0], log[1] ^ 1] + log.dropFirst(2)
+            }
+        }
+    }
+
+    @Test("a log set aside of which no entry can be read is named by each restore", arguments: Unreadable.allCases)
+    func unreadable(_ kind: Unreadable) async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            let (backup, older) = (
+                try await server.backup("one"), try DurableFile.read(server.auditPath, atMost: 1 << 20)
+            )
+            try await Self.revoke(wallet, on: server)
+            await server.stop()
+            let log = try DurableFile.read(server.auditPath, atMost: 1 << 20)
+            let aside = "\(server.auditPath).before-damage"
+            try DurableFile.write(kind.bytes(of: log), to: aside)
+            // The log in its place has the entry that the backup names.
+            try DurableFile.write(older, to: server.auditPath)
+            for name in ["first", "second"] {
+                let report = try await server.restore(backup, into: name)
+                guard case .damaged(aside, let damage)? = report.problem else {
+                    Issue.record("\(String(describing: report.problem))")
+                    return
+                }
+                #expect("\(damage)".contains(kind == .empty ? "is empty" : "up to 0 are intact"))
+            }
+        }
+    }
+
+    @Test("a log whose lines all end with CR LF is set aside, and later backups do not need it")
+    func unreadableBefore() async throws {
+        try await InProcessServer.run { server in
+            let backup = try await server.backup("one")
+            await server.stop()
+            let log = try DurableFile.read(server.auditPath, atMost: 1 << 20)
+            try DurableFile.write(Unreadable.lineEnds.bytes(of: log), to: server.auditPath)
+            let report = try await server.restore(backup, into: "first")
+            guard case .damaged(server.auditPath, _)? = report.problem else { throw UnexpectedAnswer() }
+            let parts = AuditLog.Parts(path: server.auditPath, vault: server.vault, clock: server.clock, epoch: 2)
+            let new = try await AuditLog.open(parts)
+            let later = "\(server.folder.path)/later.backup"
+            try await server.opened("first") { store in
+                let maker = BackupMaker(store: store, vault: server.vault, clock: server.clock) { new.newest }
+                _ = try await maker.make(at: later) { _, _ in }
+            }
+            await new.close()
+            let second = try await server.restore(later, into: "second")
+            #expect(second.problem == nil)
+        }
+    }
+
     @Test("a restore that was killed while it set a damaged log aside succeeds when repeated")
     func killedAside() async throws {
         try await InProcessServer.run { server in

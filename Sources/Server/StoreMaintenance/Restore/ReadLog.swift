@@ -49,10 +49,13 @@ struct ReadLog {
 
     /// The damage to the log.
     ///
-    /// An entry left incomplete by a crash does not count.
+    /// An entry left incomplete by a crash does not count, except for the first one, which is created as a whole.
     var damage: AuditProblem? {
-        if case .tornTail? = self.verification.problem { nil } else { self.verification.problem }
+        if case .tornTail? = self.verification.problem, self.isReadable { nil } else { self.verification.problem }
     }
+
+    /// Whether the log has an intact first entry.
+    var isReadable: Bool { self.verification.newest != nil }
 
     /// Reads a log.
     ///
@@ -92,11 +95,11 @@ extension [ReadLog] {
     ///
     /// The store includes the changes from all logs before the first one with that entry. The entry numbers in other
     /// logs are unrelated, so if no log has the entry, all are returned. Several logs have it if an older copy of a log
-    /// replaced it: each of them may have changes that others lack.
+    /// replaced it: each of them may have changes that others lack. So may a log that cannot be read.
     ///
     /// - Precondition: the logs are sorted by their beginnings.
     var sinceNamedEntry: (logs: [ReadLog], hasEntry: Bool) {
         let first = self.firstIndex { $0.isOther == nil }
-        return (Array(self[(first ?? 0)...]), first != nil)
+        return (self[..<(first ?? 0)].filter { !$0.isReadable } + self[(first ?? 0)...], first != nil)
     }
 }

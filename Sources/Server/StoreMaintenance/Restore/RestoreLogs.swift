@@ -31,7 +31,10 @@ package struct RestoreLogs {
         let path = parts.auditLog
         var logs: [ReadLog] = []
         for aside in try Self.setAside(path) {
-            logs.append(try await ReadLog(at: aside, since: mark, vault: parts.vault))
+            let log = try await ReadLog(at: aside, since: mark, vault: parts.vault)
+            // A backup from after the restore that set a log aside has its changes, as far as they can be known.
+            if !log.isReadable, let epoch = Self.epoch(after: aside), epoch <= label.epoch { continue }
+            logs.append(log)
         }
         logs.sort { $0.beginning < $1.beginning }
         let isPresent = AuditLog.exists(at: path)
@@ -68,6 +71,13 @@ package struct RestoreLogs {
 
     /// Returns the path that a damaged log is moved to by the restore that opens an epoch.
     package static func place(of path: String, beforeEpoch epoch: Int) -> String { "\(path).before-epoch-\(epoch)" }
+
+    /// Returns the epoch that the restore opened which set a log aside, or nil if an operator did.
+    private static func epoch(after aside: String) -> Int? {
+        let word = (aside as NSString).pathExtension
+        let prefix = "before-epoch-"
+        return word.hasPrefix(prefix) ? Int(word.dropFirst(prefix.count)) : nil
+    }
 
     /// Returns the logs next to this one that were set aside.
     static func setAside(_ path: String) throws -> [String] {
