@@ -241,6 +241,20 @@ struct AuditLogTests {
         #expect(found.problem == .changed(line: 1, after: 0))
     }
 
+    @Test("a log that a program converted as text is not taken for the remains of a crash, and the cause is named")
+    func converted() async throws {
+        let log = try LogUnderTest()
+        let lines = LogUnderTest.lines(try await log.filled())
+        try log.write(Array(lines[..<3].joined()) + lines[3].dropLast() + [0x0D, 0x0A] + Array(lines[4...].joined()))
+        let ends = try await log.verify().problem
+        #expect(ends == .converted(line: 4, after: 3, .lineEnds) && "\(ends as Any)".contains("CR LF"))
+        try log.write([0xEF, 0xBB, 0xBF] + Array(lines.joined()))
+        #expect(try await log.verify().problem == .converted(line: 1, after: 0, .byteOrderMark))
+        await #expect(throws: AuditLogError.damaged(log.path, .converted(line: 1, after: 0, .byteOrderMark))) {
+            _ = try await log.open()
+        }
+    }
+
     @Test("many concurrent entries are all written, each once and in one chain")
     func together() async throws {
         let log = try LogUnderTest()

@@ -31,7 +31,10 @@ struct ServerFilesTests {
 
     @Test(
         "a vault key file that others can read, damaged or missing is named with the way out",
-        arguments: [("mode", "chmod 600"), ("damage", "restore the file from a backup"), ("loss", "vault.key")]
+        arguments: [
+            ("mode", "chmod 600"), ("damage", "restore the file from a backup"), ("loss", "vault.key"),
+            ("line ends", "line 1 ends with CR LF"), ("byte order mark", "line 1 begins with a byte order mark"),
+        ]
     )
     func vaultKey(what: String, message: String) async throws {
         let path = self.lab.lab.vaultKeyFile
@@ -39,6 +42,8 @@ struct ServerFilesTests {
         switch what {
         case "mode": try DurableFile.write(bytes, to: path, mode: 0o640)
         case "damage": try DurableFile.write(Array(bytes.dropLast(9)) + [0x21], to: path)
+        case "line ends": try DurableFile.write(bytes.flatMap { $0 == 0x0A ? [0x0D, 0x0A] : [$0] }, to: path)
+        case "byte order mark": try DurableFile.write([0xEF, 0xBB, 0xBF] + bytes, to: path)
         default: try DurableFile.remove(path)
         }
         let run = try await ServerProcess.run("remote-pin-server", ["lab", "up", self.lab.lab.path])

@@ -131,7 +131,7 @@ package final class AuditLog: Sendable {
         // Bytes left by a crash must not hide that entries before them are missing.
         if !found.hasMark {
             switch found.problem {
-            case .changed?, .misplaced?, .empty?: break
+            case .changed?, .converted?, .misplaced?, .empty?: break
             case .replaced(let number)?: throw .lacksEntry(parts.path, .replaced(number: number))
             case nil, .cut?, .tornTail?:
                 throw .lacksEntry(parts.path, .cut(newest: newest.number, expected: parts.last?.number ?? 0))

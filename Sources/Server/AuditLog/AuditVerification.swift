@@ -38,6 +38,8 @@ package enum AuditProblem: Error, Hashable, Sendable, CustomStringConvertible {
     case empty
     /// A line was changed, or was not written by a server with this vault.
     case changed(line: Int, after: UInt64)
+    /// A line is not as it was written, because a program that handles text converted the file.
+    case converted(line: Int, after: UInt64, TextConversion)
     /// An entry made with this vault is in the wrong position.
     ///
     /// Others were removed, swapped or repeated, or it belongs to another log.
@@ -56,6 +58,8 @@ package enum AuditProblem: Error, Hashable, Sendable, CustomStringConvertible {
         case .empty: "the log is empty; every log has a first entry"
         case .changed(let line, let after):
             "line \(line) was changed; the entries up to \(after) are intact"
+        case .converted(let line, let after, let conversion):
+            "line \(line) \(conversion); the entries up to \(after) are intact"
         case .misplaced(let line, let number, let expected):
             "line \(line) holds entry \(number) instead of entry \(expected): entries were removed, "
                 + "swapped or repeated, or come from another log; those up to \(expected - 1) are intact"
@@ -175,6 +179,10 @@ private struct AuditScan {
         else {
             if self.torn.isEmpty { self.tornLine = self.line }
             self.torn += line + [0x0A]
+            if let conversion = TextConversion(of: line), self.torn.count == line.count + 1 {
+                self.problem = .converted(line: self.line, after: self.count, conversion)
+                return false
+            }
             // A line in the format of an entry was written completely. A crash does not leave a MAC behind, so the line
             // was changed.
             guard AuditLine.parts(of: line) == nil else {

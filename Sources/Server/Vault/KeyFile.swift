@@ -94,7 +94,7 @@ private struct KeyFileReader {
         let lines = text.withBytes { span in Self.lines(of: span) }
         guard let first = lines.first,
             let format = KeyFile.formatVersion(of: text.withBytes { Self.string($0, first) })
-        else { throw .damaged(self.path, line: 1) }
+        else { throw self.damage(line: 1, of: text, lines) }
         guard KeyFile.isReadable(formatVersion: format) else { throw .newerFormat(self.path) }
         var versions: [KeyVersion] = []
         var history: [HistoryKeys] = []
@@ -125,7 +125,7 @@ private struct KeyFileReader {
                     return false
                 }
             }
-            if !understood { throw .damaged(self.path, line: number + 1) }
+            if !understood { throw self.damage(line: number + 1, of: text, lines) }
         }
         guard let active, let index, KeyFile.hasHistory(formatVersion: format) == !history.isEmpty,
             let ring = KeyRing(versions: versions, active: active, index: index.copy(), history: history, links: links)
@@ -133,6 +133,16 @@ private struct KeyFileReader {
             throw .damaged(self.path, line: lines.count)
         }
         return ring
+    }
+
+    private func damage(line: Int, of text: borrowing SecretBytes, _ lines: [Range<Int>]) -> KeyFileError {
+        let conversion = text.withBytes { span in
+            // The whole line may contain a key.
+            let (start, end) = (lines[line - 1].lowerBound, lines[line - 1].upperBound)
+            return TextConversion(of: Self.string(span, start..<min(start + 3, end)).utf8)
+                ?? TextConversion(of: Self.string(span, max(start, end - 1)..<end).utf8)
+        }
+        return conversion.map { .converted(self.path, line: line, $0) } ?? .damaged(self.path, line: line)
     }
 
     private enum Entry {

@@ -14,6 +14,10 @@ package enum KeyFileError: Error, Hashable, Sendable, CustomStringConvertible {
     ///
     /// Restore the file from a backup.
     case damaged(String, line: Int)
+    /// A line does not have the expected format, because a program that handles text converted the file.
+    ///
+    /// Undo the conversion, or restore the file from a backup.
+    case converted(String, line: Int, TextConversion)
     /// The file was written by a newer version of this program.
     ///
     /// Use that version.
@@ -34,6 +38,8 @@ package enum KeyFileError: Error, Hashable, Sendable, CustomStringConvertible {
             "vault key file: \(path) has mode 0\(String(mode, radix: 8)); it must be 0600 (chmod 600 \(path))"
         case .damaged(let path, let line):
             "vault key file: \(path), line \(line): invalid form; restore the file from a backup"
+        case .converted(let path, let line, let conversion):
+            "vault key file: \(path), line \(line) \(conversion); or restore the file from a backup"
         case .newerFormat(let path): "vault key file: \(path) was written by a newer version; use that one"
         case .otherKeys(let path):
             "vault key file: \(path) belongs to another vault or predates a rotation; put the newest key file back"
