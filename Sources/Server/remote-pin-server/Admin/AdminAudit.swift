@@ -73,7 +73,7 @@ struct AdminAudit: AsyncParsableCommand {
                 : explaining(.files) { try InputFile.read(lastFrom, atMost: Self.longestLog) }
             // If the server's log has no mark, fail instead of verifying without one. Otherwise, an attacker who
             // empties that log could hide that the audit log was truncated.
-            guard let mark = AuditMark(newestIn: log) else {
+            guard let mark = try explaining(.data, "`--last-from`", { try AuditMark(newestIn: log) }) else {
                 throw StartFailure(.data, "the server's log has no mark (`newest=…`); nothing was verified")
             }
             return mark

@@ -184,10 +184,11 @@ extension Examination {
             return self.add(.warning(.audit, "there is no \(path); the first start creates it", cure: cure))
         }
         // Read the mark before the log, because each mark is written after its entry.
-        let mark = self.last ?? self.newestMark()
+        let mark: AuditMark?
         var backups = BackupHistory()
         let found: AuditVerification
         do {
+            mark = try self.last ?? self.newestMark()
             found = try await AuditFileOptions.verified(path, vault: vault, last: mark) { entries in
                 for entry in entries { backups.read(entry) }
             }
@@ -210,13 +211,13 @@ extension Examination {
     }
 
     /// Returns the newest mark in the server's log, or nil if the log is not a file or has no mark near its end.
-    private func newestMark() -> AuditMark? {
+    private func newestMark() throws -> AuditMark? {
         let most = 1 << 20
         guard let path = self.settings[SettingTable.logFile],
             let file = try? AppendFile(reading: path, followingLinks: true), let length = try? file.byteCount(),
             let end = try? file.read(at: max(0, length - most), atMost: most)
         else { return nil }
-        return AuditMark(newestIn: end)
+        return try AuditMark(newestIn: end)
     }
 
     private mutating func check(_ backups: BackupHistory) {
