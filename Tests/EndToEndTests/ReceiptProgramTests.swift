@@ -53,5 +53,10 @@ struct ReceiptProgramTests {
         let otherKey = try await self.verify(lines, ["2:\(key.dropFirst(2))"])
         #expect(otherKey.exitCode == 65, "\(otherKey.output)")
         #expect(try await self.verify(lines, []).exitCode == 64)
+
+        let windows = try await self.verify([lines[0] + "\r", "{\"receipt\":\"\(changed.hex)\"}\r"], [key])
+        #expect(windows.exitCode == 65 && windows.output.contains("line 2"), "\(windows.output)")
+        let none = try await self.verify(["not JSON", "{\"level\":\"info\"}"], [key])
+        #expect(none.exitCode == 65 && none.output.contains("no receipt"), "\(none.output)")
     }
 }

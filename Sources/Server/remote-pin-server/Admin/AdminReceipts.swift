@@ -72,6 +72,10 @@ struct AdminReceipts: AsyncParsableCommand {
                     case .other: continue
                     }
                 }
+                // Otherwise, an input in another format would pass as genuine.
+                guard set.receiptCount + set.rootCount + malformed.count > 0 else {
+                    throw StartFailure(.data, "the input has no receipt and no signed root; nothing was verified")
+                }
                 let problems =
                     set.problems().map { ProblemJSON(line: $0.line, problem: $0.problem.text) }
                     + malformed.map { ProblemJSON(line: $0, problem: "not a receipt: a length or a value is invalid") }
@@ -91,7 +95,7 @@ struct AdminReceipts: AsyncParsableCommand {
         }
 
         /// Reads the lines of all files, or of standard input if there are none.
-        private func lines() throws -> [Substring] {
+        private func lines() throws -> [ArraySlice<UInt8>] {
             var bytes: [UInt8] = []
             if self.files.isEmpty {
                 bytes = [UInt8](FileHandle.standardInput.readDataToEndOfFile())
@@ -99,7 +103,7 @@ struct AdminReceipts: AsyncParsableCommand {
             for file in self.files {
                 bytes += try explaining(.files) { try InputFile.read(file, atMost: Self.inputLimit) } + [0x0A]
             }
-            return String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+            return bytes.split(separator: 0x0A, omittingEmptySubsequences: false)
         }
     }
 
@@ -148,8 +152,8 @@ private enum Line {
         let signedRoot: String?
     }
 
-    init(_ text: Substring) {
-        guard let fields = try? JSONDecoder().decode(Fields.self, from: Data(text.utf8)) else {
+    init(_ line: ArraySlice<UInt8>) {
+        guard let fields = try? JSONDecoder().decode(Fields.self, from: Data(line)) else {
             self = .other
             return
         }
