@@ -100,6 +100,25 @@ struct StartChecksTests {
         _ = try await self.server.serveOnce()
     }
 
+    @Test("a log file that holds other data of the server is rejected, also under another name, and is not changed")
+    func logFile() async throws {
+        _ = try await self.server.serveOnce()
+        let link = "\(self.server.folder)/link.log"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: self.server.auditFile)
+        let (data, key) = (self.server.dataFolder, "\(self.server.folder)/vault.key")
+        let mark = "\(self.server.auditFile).mark"
+        let store = "\(data)/wallets.db"
+        for path in [store, "\(store)-mark", self.server.auditFile, link, key, "\(key).count", mark] {
+            let before = try? Data(contentsOf: URL(fileURLWithPath: path))
+            for command in ["serve", "check-config"] {
+                let run = try await self.server.run(command, "--log.file", path)
+                #expect(run.exitCode == 78 && run.output.contains("`log.file`: the server uses"), "\(run.output)")
+            }
+            let after = try? Data(contentsOf: URL(fileURLWithPath: path))
+            #expect(after == before, "\(path)")
+        }
+    }
+
     @Test("the reason of a failed start is in the log's file too")
     func reasonInLog() async throws {
         let log = "\(self.server.folder)/server.log"

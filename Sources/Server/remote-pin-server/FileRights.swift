@@ -21,10 +21,40 @@ enum FileRights {
     ///
     /// Missing ones are reported later, by the code that opens them.
     static func check(_ settings: ServerSettings) throws {
+        try self.checkLogFile(settings)
         let problems = self.problems(settings)
         guard problems.isEmpty else {
             throw StartFailure(.configuration, problems.map(\.description).joined(separator: "\n"))
         }
+    }
+
+    /// Rejects a log file that another setting names or the store uses, because the log is appended to it.
+    static func checkLogFile(_ settings: ServerSettings) throws {
+        guard let log = settings[SettingTable.logFile] else { return }
+        let others = settings.rows.filter { $0.name != SettingTable.logFile.name }.compactMap(\.value)
+        guard let path = (self.files(settings) + others).first(where: { self.isSame(log, as: $0) }) else { return }
+        throw StartFailure(.configuration, "`log.file`: the server uses \(path) for other data; name another file")
+    }
+
+    /// Returns whether two paths lead to the same file, which may not exist yet.
+    private static func isSame(_ path: String, as other: String) -> Bool {
+        guard other.hasPrefix("/") else { return false }
+        if path == other || DurableFile.isSame(path, as: other) { return true }
+        let (folder, otherFolder) = (ConfigurationOptions.folder(of: path), ConfigurationOptions.folder(of: other))
+        return path.split(separator: "/").last == other.split(separator: "/").last
+            && DurableFile.isSame(folder, as: otherFolder)
+    }
+
+    /// The files that the server reads and writes, whether or not they exist.
+    private static func files(_ settings: ServerSettings) -> [String] {
+        let (data, key) = (settings[SettingTable.dataFolder], settings[SettingTable.vaultKeyFile])
+        let audit = settings[SettingTable.auditFile]
+        return [data]
+            + ["wallets.db", "wallets.db-wal", "wallets.db-shm", "wallets.db-mark", "lock"].map { "\(data)/\($0)" }
+            + [key, "\(key).count", "\(key).count.lock", "\(key).lock", audit, "\(audit).lock"]
+            + ["\(audit).verified", "\(audit).commits", MarkCopy.path(besideAuditLog: audit)]
+            + [settings[SettingTable.tlsKey], settings[SettingTable.adminSocket]]
+            + [settings[SettingTable.portalSocket]].compactMap(\.self)
     }
 
     /// Lists the files and folders that every user can change.
@@ -52,15 +82,9 @@ enum FileRights {
     ///
     /// A command run by root leaves such files behind, and the server then cannot open them.
     static func foreignFiles(_ settings: ServerSettings) -> [Problem] {
-        let (data, key) = (settings[SettingTable.dataFolder], settings[SettingTable.vaultKeyFile])
+        let key = settings[SettingTable.vaultKeyFile]
         guard let owner = try? DurableFile.owner(of: key) else { return [] }
-        let audit = settings[SettingTable.auditFile]
-        let paths =
-            [data] + ["wallets.db", "wallets.db-wal", "wallets.db-mark", "lock"].map { "\(data)/\($0)" }
-            + ["\(key).count", "\(key).count.lock", "\(key).lock", audit, "\(audit).lock"]
-            + [MarkCopy.path(besideAuditLog: audit), settings[SettingTable.tlsKey], settings[SettingTable.adminSocket]]
-            + [settings[SettingTable.portalSocket]].compactMap(\.self)
-        return paths.compactMap { path -> Problem? in
+        return self.files(settings).compactMap { path -> Problem? in
             guard let other = try? DurableFile.owner(of: path), other != owner else { return nil }
             func name(_ user: UInt32) -> String { Accounts.userName(of: user) ?? "#\(user)" }
             return Problem(

@@ -252,7 +252,10 @@ enum RunningServer {
     }
 
     private static func output(_ settings: ServerSettings) throws -> LogOutput {
-        try explaining(.files, "`log.file` cannot be written") { try LogOutput(path: settings[SettingTable.logFile]) }
+        try FileRights.checkLogFile(settings)
+        return try explaining(.files, "`log.file` cannot be written") {
+            try LogOutput(path: settings[SettingTable.logFile])
+        }
     }
 
     private static func openStore(
