@@ -132,6 +132,19 @@ struct ReloadTests {
         #expect(await server.terminate() == 0)
     }
 
+    @Test("a log file that cannot be opened again is named with the reason")
+    func logFile() async throws {
+        let folder = "\(self.lab.folder)/logs"
+        try DurableFile.makeFolder(folder)
+        let server = try await self.lab.start(["REMOTE_PIN_LOG_FILE": "\(folder)/server.log"])
+        try FileManager.default.removeItem(atPath: folder)
+        let reload = try await self.admin("reload")
+        #expect(reload.exitCode == 74 && reload.output.contains("\(folder)/server.log"), "\(reload.output)")
+        try DurableFile.makeFolder(folder)
+        #expect(try await self.admin("reload").exitCode == 0)
+        #expect(await server.terminate() == 0)
+    }
+
     @Test("load balancers change for the next connection; open connections stay")
     func balancers() async throws {
         let server = try await self.start()

@@ -77,7 +77,7 @@ extension RunningServer {
         var parts: [ReloadedPart] = []
         if files.settings[SettingTable.logFile] != nil {
             var problem: String?
-            do { try output.reopen() } catch { problem = "\(error.localizedDescription)" }
+            do { try output.reopen() } catch { problem = "\(error)" }
             parts.append(ReloadedPart("log file", problem: problem))
         }
         do {
