@@ -171,6 +171,10 @@ struct EpochProgramTests {
         // The failed start did not create a mark with the database's numbers, which would show that the log is whole.
         let alone = try await self.store("epoch", "--yes", "--epoch", "charge-one")
         #expect(alone.exitCode == 77 && alone.output.contains("may be an older copy"), "\(alone.output)")
+        try DurableFile.write(Array("remote-pin commits 1\n".utf8), to: mark)
+        let damaged = try await self.store("epoch", "--yes", "--epoch", "charge-one")
+        #expect(damaged.exitCode == 77 && damaged.output.contains("\(mark) is damaged"), "\(damaged.output)")
+        try DurableFile.remove(mark)
         try FileManager.default.moveItem(atPath: "\(mark).aside", toPath: mark)
         try await self.database.run("update remote_pin.commit_numbers set number = number + 1 where lane = 'judging'")
         let trust = try await self.store("epoch", "--yes", "--epoch", "trust")

@@ -1,3 +1,4 @@
+internal import HostSystem
 internal import PostgreSQLStore
 internal import StoreMaintenance
 
@@ -41,12 +42,22 @@ struct CommitLosses {
         }
         let path = CommitMark.path(ofAuditLog: server.path ?? "")
         guard let own = self.marks[server.name] else {
-            return "there is no \(path) of this server, so the log may be an older copy"
+            return "\(Self.fault(of: path)), so the log may be an older copy"
         }
         // The commit after the entry of a stop stores that entry's number in the database.
         let last = (Int64(ofLog.epoch), ofLog.generation + 1)
         guard server.endsWithStop, ofLog.generation > 0, last < (own.epoch, own.total) else { return nil }
         return "\(path) has later commits than the log, which ends with a stop, so the log is an older copy"
+    }
+
+    /// Returns the reason why the file at this path is not the mark of a server.
+    private static func fault(of path: String) -> String {
+        guard DurableFile.isNamed(path) else { return "there is no \(path)" }
+        do throws(FileError) {
+            return try CommitMark.read(at: path).map { "\(path) is of the server \($0.server)" } ?? "\(path) is damaged"
+        } catch {
+            return "\(error)"
+        }
     }
 
     /// Returns the number of a server's confirmed commits that the database lacks and no epoch took into account, or
