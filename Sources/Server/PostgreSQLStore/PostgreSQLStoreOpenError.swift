@@ -59,6 +59,15 @@ package enum PostgreSQLStoreOpenError: Error, Hashable, Sendable {
 }
 
 extension PostgreSQLStoreOpenError: CustomStringConvertible {
+    /// Returns a text in which the name of an object has no effect on a terminal and begins no line.
+    private static func escaped(_ text: String) -> String {
+        text.unicodeScalars.map { scalar in
+            guard scalar.properties.generalCategory == .control else { return String(scalar) }
+            let digits = String(scalar.value, radix: 16)
+            return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+        }.joined()
+    }
+
     /// The number of differences that are named.
     private static let mostDifferences = 8
 
@@ -95,7 +104,7 @@ extension PostgreSQLStoreOpenError: CustomStringConvertible {
                 + "server's key file lacks"
         case .otherSchema(let differences):
             "the schema remote_pin is not the one that this program makes, so attempts may not be counted: "
-                + differences.prefix(Self.mostDifferences).joined(separator: "; ")
+                + Self.escaped(differences.prefix(Self.mostDifferences).joined(separator: "; "))
                 + (differences.count > Self.mostDifferences ? "; and others" : "")
         case .unfinishedCopy:
             "the database cannot be used: the copy of an embedded store into it is unfinished, so wallets may be "

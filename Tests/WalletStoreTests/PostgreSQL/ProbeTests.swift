@@ -35,6 +35,31 @@ struct ProbeTests {
         #expect(store.generation == 0, "the probe counts no commit")
     }
 
+    @Test(
+        "row locks that stop all PIN checks fail the probe after the first of them, until the locks are released",
+        arguments: ["commit_numbers", "wallets"]
+    )
+    func rowLocks(table: String) async throws {
+        let store = try await PostgreSQLWalletStore.open(self.place.parts(limit: .seconds(1)))
+        let wallets = [try await TestWallet(in: store), try await TestWallet(in: store)]
+        for wallet in wallets { _ = try await store.judge(wallet.attempt(right: false)) }
+        try self.connection.run("begin")
+        try self.connection.run("select from \(table) for update")
+        for wallet in wallets {
+            await #expect(throws: StoreError.self) { try await store.judge(wallet.attempt(right: false)) }
+        }
+        for _ in 0..<3 { await #expect(throws: StoreError.unavailable) { try await store.probe() } }
+        try self.connection.run("commit")
+        #expect(await eventually { (try? await store.probe()) != nil })
+        _ = try await store.judge(wallets[0].attempt(right: false))
+    }
+
+    @Test("control characters in the name of an object are escaped")
+    func escaped() {
+        let reason = "\(PostgreSQLStoreOpenError.otherSchema(["trigger a\u{1B}[2J\r\nb\u{9B} is unknown"]))"
+        #expect(reason.hasSuffix("trigger a\\u001b[2J\\u000d\\u000ab\\u009b is unknown"), "\(reason)")
+    }
+
     @Test("a store that must not be used fails the probe")
     func unusable() async throws {
         let store = try await self.place.open()

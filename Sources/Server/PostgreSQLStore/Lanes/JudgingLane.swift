@@ -25,6 +25,9 @@ final class JudgingWorker {
     /// A full cache is emptied.
     private static let mostKnown = 4096
 
+    /// The maximum number of wallets in ``delayed``.
+    private static let mostDelayed = 16
+
     private let parts: StoreParts
     private let policy: String
     private let meters: DatabaseMeters
@@ -36,6 +39,10 @@ final class JudgingWorker {
     ///
     /// Emptied for each new connection.
     private var known: [WalletID: StoredValues] = [:]
+    /// Whether a batch has failed since the last one that wrote a row.
+    private var hasFailed = false
+    /// The wallets whose rows were locked until their steps timed out, since the last batch that wrote a row.
+    private var delayed: Set<WalletID> = []
 
     init(_ parts: StoreParts, _ confirmed: ConfirmedCommits, latency: CommitLatency, newestRoot: NewestRoot) {
         self.parts = parts
@@ -64,6 +71,7 @@ final class JudgingWorker {
             do {
                 again += try self.run(batch, on: session)
             } catch {
+                self.hasFailed = true
                 self.parts.refuse(error)
                 // Rejected by the database: another database may be the primary by now.
                 self.reconnection.drop()
@@ -111,6 +119,7 @@ final class JudgingWorker {
         if batch.contains(where: { $0.wallet == nil }) {
             try session.recordSchemaChecks()
             try session.take(session.run(Self.probe))
+            try self.requireFreeRows(on: session)
         }
         let unknown = batch.filter { self.mustRead($0) }.compactMap(\.wallet)
         if !unknown.isEmpty {
@@ -190,6 +199,28 @@ final class JudgingWorker {
         select \(StoreSession.factColumns) from facts
         """
 
+    /// Throws if the locks on rows that delayed earlier steps still keep every attempt from being judged.
+    ///
+    /// A lock on the row of a single wallet delays no other wallet.
+    private func requireFreeRows(on session: StoreSession) throws(PostgreSQLFailure) {
+        guard self.hasFailed || self.delayed.count > 1 else { return }
+        let wallets = PostgreSQLValue.byteArrays(self.delayed.map(\.bytes))
+        let rows = try session.run(Self.freeRows, self.confirmed.values(of: .judging) + [wallets])
+        guard self.delayed.count < 2 || rows.number(0, 1) ?? 0 > 0 else {
+            throw .rejected(state: "55P03", message: "the rows of \(self.delayed.count) wallets are locked")
+        }
+        (self.hasFailed, self.delayed) = (false, [])
+    }
+
+    /// Locks this lane's commit number or fails, and returns how many wallets are not locked.
+    private static let freeRows = """
+        select
+            (select count(*) from (
+                select from commit_numbers where server = $1 and lane = $2 for update nowait) as numbers),
+            (select count(*) from (
+                select from wallets where id = any($3::bytea[]) for no key update skip locked) as free)
+        """
+
     /// Writes proposals, adds the answers of those that are committed, and returns the steps of the others.
     private func commit(
         _ proposals: [JudgingDecision.Proposal],
@@ -226,6 +257,7 @@ final class JudgingWorker {
         let done = proposals.filter { written.contains($0.wallet) }
         answers += self.certified(done, by: session.facts)
         for proposal in done { self.known[proposal.wallet] = proposal.values }
+        if !done.isEmpty { (self.hasFailed, self.delayed) = (false, []) }
         let missed = proposals.filter { !written.contains($0.wallet) }
         self.meters.comparisonMisses.increment(by: missed.count)
         for proposal in missed { self.known[proposal.wallet] = nil }
@@ -283,7 +315,10 @@ final class JudgingWorker {
     /// Their rows were locked or changed on every try, and nothing was counted.
     private func dueAgain(_ steps: [JudgingStep]) -> [JudgingStep] {
         let latest = self.parts.machine.now() - self.parts.timeLimit
-        for step in steps where step.began <= latest { step.refuse(.unavailable) }
+        for step in steps where step.began <= latest {
+            if let wallet = step.wallet, self.delayed.count < Self.mostDelayed { self.delayed.insert(wallet) }
+            step.refuse(.unavailable)
+        }
         return steps.filter { $0.began > latest }
     }
 }
