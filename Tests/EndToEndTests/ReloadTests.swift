@@ -140,6 +140,7 @@ struct ReloadTests {
         try FileManager.default.removeItem(atPath: folder)
         let reload = try await self.admin("reload")
         #expect(reload.exitCode == 74 && reload.output.contains("\(folder)/server.log"), "\(reload.output)")
+        #expect(!reload.output.contains("could not be completed"), "\(reload.output)")
         try DurableFile.makeFolder(folder)
         #expect(try await self.admin("reload").exitCode == 0)
         #expect(await server.terminate() == 0)
