@@ -78,7 +78,8 @@ struct DatabaseTables {
         guard let facts = self.facts else { return [] }
         return [
             .text(Self.settings), .number(facts.epoch), .flag(facts.isSolutionRevoked), .text(facts.policy),
-            .flag(facts.lostCommits), .flag(false), .text(SchemaObjects.checkedPrefix), self.vaultKey.map { .text($0) } ?? .null,
+            .flag(facts.lostCommits), .flag(false), .text(SchemaObjects.checkedPrefix),
+            self.vaultKey.map { .text($0) } ?? .null,
         ]
     }
 

@@ -48,8 +48,9 @@ struct SchemaObjects {
         case when position('now'::timestamptz::text in pg_catalog.current_setting('\(Self.checkedSetting)')) > 0
             then '\(Self.checkedPrefix)' || pg_catalog.current_setting('\(Self.checkedSetting)')
             when pg_catalog.num_nulls(\(tables.map { "'\($0)'::regclass" }.joined(separator: ", "))) = 0
-            then 'now'::timestamptz::text || pg_catalog.convert_from(pg_catalog.decode(substring(pg_catalog.query_to_xml(
-            $query$ select pg_catalog.encode(pg_catalog.convert_to(\(Self.lines), 'utf8'), 'hex') as lines
+            then 'now'::timestamptz::text || pg_catalog.convert_from(pg_catalog.decode(substring(
+            pg_catalog.query_to_xml($query$
+            select pg_catalog.encode(pg_catalog.convert_to(\(Self.lines), 'utf8'), 'hex') as lines
             from (\(Self.query)) objects $query$, false, true, '')::text from '>([0-9a-f]+)<'), 'hex'), 'utf8') end
         """
     }
@@ -189,7 +190,7 @@ struct SchemaObjects {
             return definition.wholeMatch(of: form) != nil
         case "index":
             let form =
-                #/CREATE (UNIQUE )?INDEX [a-z0-9_]+ ON remote_pin\.[a-z0-9_]+ USING btree \([a-z0-9_]+(, [a-z0-9_]+)*\)/#
+                #/CREATE (UNIQUE )?INDEX \w+ ON remote_pin\.\w+ USING btree \([a-z0-9_]+(, [a-z0-9_]+)*\)/#
             return definition.wholeMatch(of: form) != nil
         default: return false
         }
