@@ -1,4 +1,5 @@
 internal import PostgreSQLClient
+@testable internal import PostgreSQLStore
 internal import Vocabulary
 
 /// The contents of the store's tables.
