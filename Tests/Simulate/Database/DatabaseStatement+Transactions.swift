@@ -20,7 +20,7 @@ extension DatabaseStatement {
                 try $0.lock(.commitNumber(server))
                 let number = ($0.tables.commitNumbers[server] ?? 0) + 1
                 $0.change { $0.commitNumbers[server] = number }
-                return rows([.number(number), .null])
+                return rows([.number(number), .text(SchemaObjects.checkedPrefix)])
             }
         ),
         (
