@@ -17,8 +17,8 @@ final class StoreSession {
     private(set) var factColumns = StoreSession.factColumns
     /// The times at which statements were parsed whose ``SchemaObjects`` were found right.
     private var parsed: [Substring] = []
-    /// The value of ``SchemaObjects/checkedSetting``: the times that were recorded.
-    private var recorded = ""
+    /// The text of ``SchemaObjects/expression`` for a checked statement, with the times that were recorded.
+    private var checkedText = SchemaObjects.checkedPrefix
     private var hasNewParsed = false
     /// The time at which every statement must return the objects again.
     private var nextSchemaCheck: ContinuousClock.Instant
@@ -210,7 +210,7 @@ final class StoreSession {
 
     /// Rejects unknown objects in the schema, unless the statement was checked (``SchemaObjects/expression``).
     func check(objects text: String?) throws(PostgreSQLStoreOpenError) {
-        guard text != SchemaObjects.checkedPrefix + self.recorded else { return }
+        guard text != self.checkedText else { return }
         guard let objects = text.flatMap(SchemaObjects.init) else { throw .otherSchema(SchemaObjects.unreadable) }
         let differences = objects.differences
         guard differences.isEmpty else { throw .otherSchema(differences) }
@@ -230,7 +230,7 @@ final class StoreSession {
         guard self.hasNewParsed else { return }
         let checked = self.parsed.joined(separator: "|")
         _ = try self.run("select set_config('\(SchemaObjects.checkedSetting)', $1, false)", [.text(checked)])
-        (self.recorded, self.hasNewParsed) = (checked, false)
+        (self.checkedText, self.hasNewParsed) = (SchemaObjects.checkedPrefix + checked, false)
     }
 
     private func check(settings text: String?) throws(PostgreSQLStoreOpenError) {
