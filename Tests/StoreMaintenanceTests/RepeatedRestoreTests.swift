@@ -113,17 +113,22 @@ struct RepeatedRestoreTests {
             try DurableFile.write(Unreadable.lineEnds.bytes(of: log), to: server.auditPath)
             let report = try await server.restore(backup, into: "first")
             guard case .damaged(server.auditPath, _)? = report.problem else { throw UnexpectedAnswer() }
-            let parts = AuditLog.Parts(path: server.auditPath, vault: server.vault, clock: server.clock, epoch: 2)
-            let new = try await AuditLog.open(parts)
-            let later = "\(server.folder.path)/later.backup"
-            try await server.opened("first") { store in
-                let maker = BackupMaker(store: store, vault: server.vault, clock: server.clock) { new.newest }
-                _ = try await maker.make(at: later) { _, _ in }
-            }
-            await new.close()
-            let second = try await server.restore(later, into: "second")
+            let second = try await server.restore(Self.laterBackup(of: "first", on: server), into: "second")
             #expect(second.problem == nil)
         }
+    }
+
+    /// Makes a backup of a restored store, with the log that the restore left in place, and returns its path.
+    private static func laterBackup(of folder: String, on server: InProcessServer) async throws -> String {
+        let parts = AuditLog.Parts(path: server.auditPath, vault: server.vault, clock: server.clock, epoch: 2)
+        let log = try await AuditLog.open(parts)
+        let later = "\(server.folder.path)/later.backup"
+        try await server.opened(folder) { store in
+            let maker = BackupMaker(store: store, vault: server.vault, clock: server.clock) { log.newest }
+            _ = try await maker.make(at: later) { _, _ in }
+        }
+        await log.close()
+        return later
     }
 
     @Test("a restore that was killed while it set a damaged log aside succeeds when repeated")
@@ -156,15 +161,7 @@ struct RepeatedRestoreTests {
             bytes[bytes.count - 120] ^= 1
             try DurableFile.write(bytes, to: server.auditPath)
             try await server.restore(backup, into: "first")
-            let parts = AuditLog.Parts(path: server.auditPath, vault: server.vault, clock: server.clock, epoch: 2)
-            let log = try await AuditLog.open(parts)
-            let later = "\(server.folder.path)/later.backup"
-            try await server.opened("first") { store in
-                let maker = BackupMaker(store: store, vault: server.vault, clock: server.clock) { log.newest }
-                _ = try await maker.make(at: later) { _, _ in }
-            }
-            await log.close()
-            let report = try await server.restore(later, into: "second")
+            let report = try await server.restore(Self.laterBackup(of: "first", on: server), into: "second")
             #expect(report.problem == nil && report.replayed.ended == 0)
             try await server.opened("second") { store in
                 let report = try await store.report(of: wallet.walletID)
