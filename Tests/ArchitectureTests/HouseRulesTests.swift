@@ -142,6 +142,19 @@ struct HouseRulesTests {
         }
     }
 
+    @Test("each test of a suite has a function of its own")
+    func functions() async throws {
+        for file in try self.tree.files(below: "Tests") {
+            for suite in file.text.split(separator: "\n@Suite") {
+                await Task.yield()
+                // Of two functions that differ only in `async`, both tests call the same one.
+                let functions = suite.matches(of: /@Test[^{]*?\n    func (\w+\([^)]*\))/).map(\.output.1)
+                let repeated = Dictionary(grouping: functions) { $0 }.filter { $1.count > 1 }.keys
+                #expect(repeated.isEmpty, "\(file.path)")
+            }
+        }
+    }
+
     private static func imports(of file: SourceTree.File) -> Set<String> {
         var modules: Set<String> = []
         for line in file.lines {
