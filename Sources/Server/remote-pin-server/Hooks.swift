@@ -1,9 +1,6 @@
 internal import EventHooks
-internal import Foundation
-internal import HostSystem
 internal import Logging
 internal import Metrics
-internal import ServerCommandLine
 internal import ServerSettings
 internal import Vocabulary
 
@@ -32,18 +29,5 @@ enum Hooks {
         }
         if let path = settings[SettingTable.hookSocket] { receivers.append(SocketReceiver(path: path)) }
         return receivers
-    }
-
-    /// Checks that the hook program can be started.
-    ///
-    /// A socket is not checked, because it may appear after the server starts.
-    static func check(_ settings: ServerSettings) throws {
-        guard let path = settings[SettingTable.hookProgram] else { return }
-        guard !DurableFile.isFolder(path), FileManager.default.isExecutableFile(atPath: path) else {
-            throw StartFailure(
-                .configuration,
-                "`hook.program`: \(path) is not a program that this user may run; check its path and mode"
-            )
-        }
     }
 }

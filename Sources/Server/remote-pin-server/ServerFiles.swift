@@ -1,5 +1,8 @@
+internal import Administration
 internal import AttestationVerifier
+internal import ConfigText
 internal import Evidence
+internal import Foundation
 internal import LabFiles
 internal import RemotePINServer
 internal import ServerCommandLine
@@ -7,6 +10,8 @@ internal import ServerSettings
 internal import HostSystem
 internal import Transport
 internal import Vault
+internal import Vocabulary
+internal import WalletStore
 
 /// The checked contents of all files named in a configuration.
 ///
@@ -129,9 +134,9 @@ struct CheckedFiles {
         self.attestations = self.take(.devices) {
             try AttestationSettings.verifier(settings, isLab: isLab, statusList: statusList.flatMap(\.self))
         }
-        self.take(.hook) { try Hooks.check(settings) }
-        self.take(.witness) { try RunningServer.checkWitness(settings) }
-        self.take(.roles) { try RunningServer.adminRoles(settings) }
+        self.take(.hook) { try Self.checkProgram(SettingTable.hookProgram, settings) }
+        self.take(.witness) { try Self.checkProgram(SettingTable.witnessProgram, settings) }
+        self.take(.roles) { try AdminRoles(settings) }
     }
 
     @discardableResult
@@ -141,6 +146,19 @@ struct CheckedFiles {
         } catch {
             self.problems.append((part, error))
             return nil
+        }
+    }
+
+    /// Checks that a program can be started.
+    ///
+    /// Sockets are not checked, because they may appear after the server starts.
+    private static func checkProgram(_ setting: Setting<String?>, _ settings: ServerSettings) throws {
+        guard let path = settings[setting] else { return }
+        guard !DurableFile.isFolder(path), FileManager.default.isExecutableFile(atPath: path) else {
+            throw StartFailure(
+                .configuration,
+                "`\(setting.name)`: \(path) is not a program that this user may run; check its path and mode"
+            )
         }
     }
 }
@@ -173,6 +191,12 @@ enum LabBoundary {
             )
         }
         return lab
+    }
+
+    /// The lab's clock, that of all servers of the store, or this machine's.
+    static func clock(of lab: LabFolder?, _ lease: (any ServerLease)? = nil) throws -> any WallClock {
+        guard let lab else { return lease?.clock ?? SystemClock() }
+        return try explaining(.files, "the lab's clock cannot be used") { try LabClock(file: lab.clockFile) }
     }
 
     /// The lab that contains a folder, or nil if there is none.

@@ -4,6 +4,7 @@ internal import RemotePINServer
 internal import ServerCommandLine
 internal import ServerSettings
 internal import Synchronization
+internal import Transport
 
 /// The settings in effect: those from startup, updated with the live settings from the last successful reload.
 ///
@@ -96,6 +97,31 @@ extension SourceLimits {
                 each: .seconds(60),
                 burst: settings[SettingTable.enrollmentBurstPerSource]
             )
+        )
+    }
+}
+
+extension ServiceRules {
+    /// Creates the service rules from the settings.
+    init(_ settings: ServerSettings) {
+        self.init(
+            attempts: settings.attemptPolicy,
+            offersDeletionCode: settings[SettingTable.deletionCode],
+            updates: UpdatePolicy(
+                android: UpdatePolicy.Versions(
+                    minimum: settings[SettingTable.androidMinimumVersion],
+                    notify: settings[SettingTable.androidNotifyVersion]
+                ),
+                iOS: UpdatePolicy.Versions(
+                    minimum: settings[SettingTable.iosMinimumVersion],
+                    notify: settings[SettingTable.iosNotifyVersion]
+                )
+            ),
+            sessionLifetime: settings[SettingTable.sessionLifetime],
+            tokenLifetime: settings[SettingTable.tokenLifetime],
+            unopenedLifetime: settings[SettingTable.unopenedLifetime],
+            maxInFlight: TransportLimits().maxInFlight,
+            sources: SourceLimits(settings)
         )
     }
 }

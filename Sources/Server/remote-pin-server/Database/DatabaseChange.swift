@@ -25,7 +25,7 @@ struct DatabaseChange {
         parts.commitMark = CommitMark.path(ofAuditLog: server.auditPath)
         let store = try await database.open(parts)
         do {
-            let epoch = try await RunningServer.epoch(of: store, vault: server.vault)
+            let epoch = try await StoreChecks.epoch(of: store, vault: server.vault)
             let audit = try await server.openAudit(epoch: epoch, of: store, as: database.server)
             do {
                 try await work(DatabaseChange(store: store, audit: audit, server: server))

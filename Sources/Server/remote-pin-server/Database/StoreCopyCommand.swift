@@ -52,9 +52,9 @@ struct StoreCopyCommand: AsyncParsableCommand {
             try server.requireItsUser(for: "store copy")
             let files = try ServerFiles(loaded)
             try await database.report().requireStore(in: database, for: files.policy)
-            let key = try await RunningServer.recordKey(by: files.vault)
+            let key = try await StoreChecks.recordKey(by: files.vault)
             let folder = self.from.map { ConfigurationOptions.absolute($0) } ?? server.dataFolder
-            let source = try RunningServer.openStore(toMoveFrom: folder, key: key)
+            let source = try EmbeddedStore(folder: folder, key: key).openStopped(acceptingMoved: true)
             do {
                 try await self.copy(source, in: folder, key: key, server, files, to: database)
             } catch {
@@ -73,17 +73,12 @@ struct StoreCopyCommand: AsyncParsableCommand {
         _ files: ServerFiles,
         to database: DatabaseSettings
     ) async throws {
-        let epoch = try await RunningServer.epoch(of: source, vault: files.vault)
-        try await RunningServer.checkVault(files, of: source)
+        let epoch = try await StoreChecks.epoch(of: source, vault: files.vault)
+        try await StoreChecks.checkVault(files, of: source)
         let log = Logger(label: "remote-pin-server") { StreamLogHandler.standardError(label: $0) }
         // Rejects an older copy of the store, which lacks attempts and revocations.
-        let audit = try await RunningServer.openAudit(
-            files,
-            of: source,
-            epoch: epoch,
-            metrics: MetricRegistry(),
-            log: log
-        ) { _ in }
+        let start = AuditAtStart(files: files, store: source, epoch: epoch, metrics: MetricRegistry(), log: log)
+        let audit = try await start.open()
         do {
             let start = ContinuousClock.now
             let parts = database.parts(key: key, policy: files.policy) { reason, _ in

@@ -88,7 +88,7 @@ struct StoreEpochCommand: AsyncParsableCommand {
                 )
             }
             var parts = database.parts(
-                key: try await RunningServer.recordKey(by: server.vault),
+                key: try await StoreChecks.recordKey(by: server.vault),
                 policy: try ServerPolicy.values(of: loaded.settings)
             ) { reason, _ in StandardStreams.writeError("the database: \(reason)\n") }
             parts.target.applicationName = "remote-pin-server store epoch"
@@ -111,7 +111,7 @@ struct StoreEpochCommand: AsyncParsableCommand {
         _ report: DatabaseReport
     ) async throws {
         // Rejects epochs that no command with this vault opened.
-        _ = try await RunningServer.epoch(of: store, vault: server.vault)
+        _ = try await StoreChecks.epoch(of: store, vault: server.vault)
         var parts = EpochOpening.Parts(
             store: store,
             server: database.server,

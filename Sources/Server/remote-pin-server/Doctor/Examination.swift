@@ -125,7 +125,7 @@ struct Examination {
     /// Threat: the server's user owns the witness program. If root runs `doctor`, starting that program would give the
     /// server's user root's rights.
     private mutating func checkWitness() async {
-        guard let witness = RunningServer.witness(self.settings) else { return }
+        guard let witness = Witness(self.settings) else { return }
         let owner = try? DurableFile.owner(of: self.settings[SettingTable.vaultKeyFile])
         guard self.settings[SettingTable.witnessProgram] == nil || owner == Accounts.currentUser else {
             return self.add(.good(.witness, "not asked: its program runs only as the server's user, with sudo -u"))

@@ -100,9 +100,9 @@ struct BackupCommand: AsyncParsableCommand {
         }
         let server = try StoppedServer(loaded)
         try server.requireItsUser(for: "backup")
-        let store = try await RunningServer.openStore(of: server, acceptingDamage: self.damaged)
+        let store = try await server.openStore(acceptingDamage: self.damaged)
         do {
-            let epoch = try await RunningServer.epoch(of: store, vault: server.vault)
+            let epoch = try await StoreChecks.epoch(of: store, vault: server.vault)
             let earlier = try await server.earlierEpoch(epoch)
             let since = self.damaged ? try await server.beginning(of: epoch) : earlier?.beginning
             let audit = try await server.openAudit(epoch: earlier?.latest ?? epoch)

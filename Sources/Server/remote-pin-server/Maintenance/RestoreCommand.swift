@@ -7,6 +7,7 @@ internal import ServerCommandLine
 internal import StoreMaintenance
 internal import Vocabulary
 internal import WalletStore
+internal import Witness
 
 /// Restores a stopped server's missing store from a backup.
 struct RestoreCommand: AsyncParsableCommand {
@@ -80,7 +81,7 @@ struct RestoreCommand: AsyncParsableCommand {
             try server.requireItsUser(for: "restore")
             do {
                 var parts = try self.parts(server)
-                if let witnessed = try await RunningServer.witnessed(server.settings) { parts.witnessed = witnessed }
+                if let witnessed = try await Witness.recorded(server.settings) { parts.witnessed = witnessed }
                 self.show(try await Restoration(parts).run { plan in try self.ask(plan) })
             } catch let failure as RestoreFailure {
                 throw StartFailure(failure)

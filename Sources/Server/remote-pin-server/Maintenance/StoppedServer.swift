@@ -38,7 +38,7 @@ struct StoppedServer {
     init(_ loaded: LoadedSettings) throws {
         self.settings = loaded.settings
         self.vault = try explaining(.configuration) { try KeyFileVault(loaded.settings[SettingTable.vaultKeyFile]) }
-        self.clock = try RunningServer.clock(of: try LabBoundary.lab(of: loaded))
+        self.clock = try LabBoundary.clock(of: try LabBoundary.lab(of: loaded))
     }
 
     /// Rejects a PostgreSQL store for a command that works on store files.
@@ -49,6 +49,13 @@ struct StoppedServer {
             "`store.kind` is postgresql: back the database up and restore it with its own tools (docs/cluster.md); "
                 + "nothing was done"
         )
+    }
+
+    /// Opens the embedded store.
+    func openStore(acceptingDamage: Bool) async throws -> SQLiteWalletStore {
+        try self.requireEmbeddedStore()
+        let key = try await StoreChecks.recordKey(by: self.vault)
+        return try EmbeddedStore(folder: self.dataFolder, key: key).openStopped(acceptingDamage: acceptingDamage)
     }
 
     var dataFolder: String { self.settings[SettingTable.dataFolder] }
@@ -180,7 +187,7 @@ struct StoppedServer {
         } catch {
             await audit.close()
             guard let error = error as? OlderStore else { throw error }
-            throw await RunningServer.failure(error, of: store)
+            throw await StoreChecks.failure(error, of: store)
         }
     }
 }

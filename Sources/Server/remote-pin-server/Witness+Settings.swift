@@ -1,5 +1,4 @@
 internal import ChildPrograms
-internal import Foundation
 internal import HostSystem
 internal import LogLines
 internal import Logging
@@ -10,38 +9,46 @@ internal import StoreMaintenance
 internal import WalletStore
 internal import Witness
 
-extension RunningServer {
+extension Witness {
     /// The configured witness, or nil if there is none.
     ///
     /// - Parameter messages: Receives a program's lines on standard error.
-    static func witness(
+    init?(
         _ settings: ServerSettings,
         messages: ProgramMessages = ProgramMessages { line, _ in StandardStreams.writeError("the witness: \(line)\n") }
-    ) -> Witness? {
+    ) {
         if let path = settings[SettingTable.witnessProgram] {
-            let place = Witness.Place.program(path, arguments: settings[SettingTable.witnessArguments])
-            return Witness(place, messages: messages)
+            self.init(.program(path, arguments: settings[SettingTable.witnessArguments]), messages: messages)
+        } else if let path = settings[SettingTable.witnessSocket] {
+            self.init(.socket(path))
+        } else {
+            return nil
         }
-        return settings[SettingTable.witnessSocket].map { Witness(.socket($0)) }
     }
 
-    /// Checks that the witness program can be started.
-    ///
-    /// A socket is not checked, because it may appear after the server starts.
-    static func checkWitness(_ settings: ServerSettings) throws {
-        guard let path = settings[SettingTable.witnessProgram] else { return }
-        guard !DurableFile.isFolder(path), FileManager.default.isExecutableFile(atPath: path) else {
-            throw StartFailure(
-                .configuration,
-                "`witness.program`: \(path) is not a program that this user may run; check its path and mode"
+    /// Returns the generation and step on record with the witness, or nil if there is none.
+    static func recorded(_ settings: ServerSettings) async throws -> (generation: UInt64, step: UInt64)? {
+        guard let witness = Self(settings) else { return nil }
+        do throws(WitnessSilence) {
+            let record = try await witness.note(WitnessNumbers(generation: 0, step: 0))
+            return (record.generation ?? 0, record.step ?? 0)
+        } catch {
+            guard !settings[SettingTable.witnessRequired] else {
+                throw StartFailure(.unavailable, "\(WitnessFailure.silent(error.description))")
+            }
+            StandardStreams.writeError(
+                "the witness does not answer (\(error)); a start will reject the restored store\n"
             )
+            return nil
         }
     }
+}
 
+extension WitnessKeeper {
     /// Asks the witness whether the store is an older copy.
     ///
     /// Returns nil if no witness is configured.
-    static func askWitness(
+    static func started(
         _ settings: ServerSettings,
         of store: any ServedStore,
         log: Logger,
@@ -53,7 +60,7 @@ extension RunningServer {
             let metadata = LogRateLimiter.metadata(["text": "\(line)"], suppressed: suppressed)
             log.warning("message of the witness", metadata: metadata)
         }
-        guard let witness = Self.witness(settings, messages: messages), let store = store as? SQLiteWalletStore else {
+        guard let witness = Witness(settings, messages: messages), let store = store as? SQLiteWalletStore else {
             return nil
         }
         let keeper = WitnessKeeper(
@@ -77,22 +84,5 @@ extension RunningServer {
             }
         }
         return keeper
-    }
-
-    /// Returns the generation and step on record with the witness, or nil if there is none.
-    static func witnessed(_ settings: ServerSettings) async throws -> (generation: UInt64, step: UInt64)? {
-        guard let witness = Self.witness(settings) else { return nil }
-        do throws(WitnessSilence) {
-            let record = try await witness.note(WitnessNumbers(generation: 0, step: 0))
-            return (record.generation ?? 0, record.step ?? 0)
-        } catch {
-            guard !settings[SettingTable.witnessRequired] else {
-                throw StartFailure(.unavailable, "\(WitnessFailure.silent(error.description))")
-            }
-            StandardStreams.writeError(
-                "the witness does not answer (\(error)); a start will reject the restored store\n"
-            )
-            return nil
-        }
     }
 }

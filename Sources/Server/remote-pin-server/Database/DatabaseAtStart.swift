@@ -11,28 +11,30 @@ internal import Vault
 internal import Vocabulary
 internal import WalletStore
 
-extension RunningServer {
+/// Opens the PostgreSQL store when the server starts, after checking everything that a failover depends on.
+///
+/// Invariant: nothing is judged if the database could lose commits or its clock differs.
+struct DatabaseAtStart {
+    let database: DatabaseSettings
+    let files: ServerFiles
+    let watch: ServerWatch
+    let log: Logger
+
     /// The largest allowed difference between the clocks of the server and the database.
     ///
     /// The end of a block may be computed by one server and compared by another.
     private static let clockTolerance: Duration = .seconds(1)
 
-    /// Opens the PostgreSQL store after checking everything that a failover depends on.
-    ///
-    /// Invariant: nothing is judged if the database could lose commits or its clock differs.
-    static func openDatabase(
-        _ database: DatabaseSettings,
-        _ files: ServerFiles,
-        watch: ServerWatch,
-        log: Logger
-    ) async throws -> any ServedStore {
+    /// Opens the store and acquires this server's lease.
+    func open() async throws -> PostgreSQLWalletStore {
+        let (database, files, watch, log) = (self.database, self.files, self.watch, self.log)
         let report = try await database.report()
         try report.requireUsable(at: database.place)
         if files.lab == nil { try Self.check(report) }
         try Self.requireNoCopy(into: report, for: files.settings)
         let lines = LogRateLimiter(burst: 3, each: .seconds(10))
         var parts = database.parts(
-            key: try await Self.recordKey(by: files.vault),
+            key: try await StoreChecks.recordKey(by: files.vault),
             policy: files.policy,
             receipts: files.vault.receiptSigner,
             metrics: watch.registry
@@ -100,7 +102,9 @@ extension RunningServer {
             "the clocks of this machine and of the database differ by \(distance.spoken): synchronize both with NTP"
         )
     }
+}
 
+extension Readiness {
     /// The time after which a probe of the database has failed for another reason than a connection that a failover
     /// closed.
     private static let slowProbe: Duration = .seconds(1)
@@ -109,7 +113,7 @@ extension RunningServer {
     /// lease, so that a load balancer sends wallets to other servers.
     ///
     /// Returns at graceful shutdown or cancellation.
-    static func followDatabase(_ store: PostgreSQLWalletStore, _ readiness: Readiness, log: Logger) async {
+    func follow(_ store: PostgreSQLWalletStore, log: Logger) async {
         await cancelWhenGracefulShutdown {
             var failures = 0
             while (try? await Task.sleep(for: .seconds(1))) != nil {
@@ -120,14 +124,14 @@ extension RunningServer {
                     guard store.lease?.isHeld ?? true else { throw StoreError.unavailable }
                     if failures > 1 { log.notice("the database answers again") }
                     failures = 0
-                    readiness.resume()
+                    self.resume()
                 } catch {
                     failures += ContinuousClock.now - start > Self.slowProbe ? 2 : 1
                     // One fast failure may be a connection that a failover closed.
-                    guard failures > 1, readiness.pause() else { continue }
+                    guard failures > 1, self.pause() else { continue }
                     log.error(
                         "not ready: the database judges no attempt, or the lease was not renewed",
-                        metadata: ["reason": "\(readiness.reason)"]
+                        metadata: ["reason": "\(self.reason)"]
                     )
                 }
             }

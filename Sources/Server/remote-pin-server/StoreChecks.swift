@@ -1,0 +1,103 @@
+internal import LabFiles
+internal import PostgreSQLStore
+internal import RemotePINServer
+internal import ServerCommandLine
+internal import StoreMaintenance
+internal import Vault
+internal import Vocabulary
+internal import WalletStore
+
+/// Checks that a store and the vault's key belong together, and names the operator's next step if they do not.
+enum StoreChecks {
+    /// Derives the key of the store's attempt records.
+    static func recordKey(by vault: any Vault) async throws -> RecordKey {
+        do throws(VaultError) {
+            return try await RecordKey.derived(by: vault)
+        } catch {
+            throw StartFailure(.unavailable, "the vault did not answer; without it no attempt record can be read")
+        }
+    }
+
+    /// Returns the store's epoch, after checking that its epoch records were written by restores.
+    static func epoch(of store: any MaintenanceStore, vault: any Vault) async throws -> Int {
+        let epochs: [StoredEpoch]
+        do throws(StoreError) {
+            epochs = try await store.epochs()
+        } catch {
+            throw StartFailure(.operatorMustAct, "cannot read the store's epochs; restore a backup")
+        }
+        do throws(VaultError) {
+            guard try await EpochRecords.areGenuine(epochs, by: vault) else {
+                throw VaultError.notOurs
+            }
+        } catch {
+            throw StartFailure(
+                .operatorMustAct,
+                "the MACs of the store's epochs do not match this vault's key: the epochs were altered, or "
+                    + "`vault.key-file` belongs to another store"
+            )
+        }
+        return epochs.count + 1
+    }
+
+    /// Checks that the vault key is the one used with this store, before any value is sealed.
+    static func checkVault(_ files: ServerFiles, of store: any ServedStore) async throws {
+        let now = try LabBoundary.clock(of: files.lab, store.lease).now()
+        do throws(VaultMismatch) {
+            try await VaultHistory.check(files.vault, of: store, store.lease, at: now)
+        } catch {
+            switch error {
+            case .store: throw StartFailure(.files, "\(error)")
+            case .damaged: throw StartFailure(.operatorMustAct, "\(error)")
+            case .older, .otherKey, .recordKey, .keyFile, .missingElsewhere:
+                throw StartFailure(.configuration, "`vault.key-file`: \(error)")
+            }
+        }
+    }
+
+    /// Returns the failure for a store that lacks recorded changes, after marking a shared database for all of its
+    /// servers.
+    static func failure(_ error: OlderStore, of store: any ServedStore) async -> StartFailure {
+        guard let database = store as? PostgreSQLWalletStore else {
+            return StartFailure(.operatorMustAct, "\(error). \(error.wayOut)")
+        }
+        // The other servers do not know of the loss yet.
+        try? await database.noteLostCommits()
+        return StartFailure(.operatorMustAct, "\(error). \(Problem.epochWayOut)")
+    }
+}
+
+extension RemotePINServer {
+    /// Creates the server, or names the part of the vault or the store that prevents it.
+    static func started(_ parts: Parts, _ vault: KeyFileVault) async throws -> RemotePINServer {
+        do throws(ServerStartError) {
+            return try await RemotePINServer(parts)
+        } catch {
+            switch error {
+            case .vault(.unreachable):
+                // It was readable a moment ago, so its disk is full, or its key has sealed as much as it may.
+                try explaining(.configuration) { try vault.requireCount() }
+                throw StartFailure(
+                    .files,
+                    "the vault cannot count a sealed value in \(vault.path).count: is its "
+                        + "disk full, or has its key reached the limit of sealed values?"
+                )
+            case .vault(.notOurs):
+                throw StartFailure(
+                    .configuration,
+                    "the vault cannot open its own test value: is `vault.key-file` the key this store was created with?"
+                )
+            case .store(.unavailable), .store(.notErased), .store(.notCertified), .store(.outcomeUnknown):
+                throw StartFailure(
+                    .files,
+                    "cannot read the store: check its disk for free space and errors, or the database's log"
+                )
+            case .store(.corrupt):
+                throw StartFailure(
+                    .operatorMustAct,
+                    "cannot decode the operators' settings in the store: restore a backup"
+                )
+            }
+        }
+    }
+}
