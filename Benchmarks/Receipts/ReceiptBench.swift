@@ -79,10 +79,10 @@ private final class Bench: Sendable {
         var attempt = attempt
         attempt.attemptID = .random()
         self.store.expectedSteps.end()
-        let certified = try await self.store.certify(attempt)
-        guard case .valid = certified.outcome else { fatalError("a right PIN was judged \(certified.outcome)") }
+        let judged = try await self.store.judge(attempt)
+        guard case .valid = judged.outcome else { fatalError("a right PIN was judged \(judged.outcome)") }
         let result = InstructResult.pinValid(unlockShare: .random(), next: nil)
-        let answer: CallResult = certified.receipt.map { .judged(result, $0) } ?? .instruct(result)
+        let answer: CallResult = judged.receipt.map { .judged(result, $0) } ?? .instruct(result)
         _ = Response(id: 1, result: answer).encoded()
     }
 

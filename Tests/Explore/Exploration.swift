@@ -179,7 +179,7 @@ extension Operation {
         switch self {
         case .identity: "reads the identity"
         case .beginSession: "begins a session"
-        case .certify(let attempt):
+        case .judge(let attempt):
             if case .releaseShare = attempt.effect { "judges the PIN" } else { "judges the PIN, to change it" }
         case .report: "reads the wallet's state"
         case .revoke, .revokeWallet: "revokes the wallet"

@@ -54,8 +54,8 @@ final class PausedStore: WalletStore {
         return outcome
     }
 
-    func certify(_ attempt: Attempt) async throws(StoreError) -> CertifiedOutcome {
-        let reply = await self.perform(.certify(attempt))
+    func judge(_ attempt: Attempt) async throws(StoreError) -> CertifiedOutcome {
+        let reply = await self.perform(.judge(attempt))
         guard case .judged(let outcome) = reply else { throw Self.failure(reply) }
         return CertifiedOutcome(outcome)
     }

@@ -59,11 +59,11 @@ final class PostgreSQLSteps: StoreSteps {
             )
         case .beginSession(let session):
             return try self.decide(.session(session) { reply.value = Reply($0, Reply.session) }, reply, contents)
-        case .certify(let attempt) where attempt.effect == .releaseShare:
-            let kind = JudgingStep.Kind.certify(attempt) { reply.value = Reply($0) { .judged($0.outcome) } }
+        case .judge(let attempt) where attempt.effect == .releaseShare:
+            let kind = JudgingStep.Kind.judge(attempt) { reply.value = Reply($0) { .judged($0.outcome) } }
             return try self.decide(kind, reply, contents)
-        case .certify(let attempt):
-            let (outcome, judgment, _) = try values.judge(attempt, self.storeFacts)
+        case .judge(let attempt):
+            let (outcome, judgment, _) = try values.decide(attempt, self.storeFacts)
             guard judgment?.verdict == .valid else { return (.judged(outcome), self.rows(values), true) }
             let effect = values.row.apply(attempt.effect) { _ in false }
             return (.judged(effect), self.rows(values), true)

@@ -15,7 +15,7 @@ struct RowTransition: Hashable {
         let event: String
         switch operation {
         case .beginSession: event = "session"
-        case .certify(let attempt):
+        case .judge(let attempt):
             guard case .releaseShare = attempt.effect else { return nil }
             let isRepetition = before.record.lastWrongAttempt == attempt.attemptID
             let isRight = attempt.candidate == attempt.pinKey

@@ -37,7 +37,7 @@ final class SQLiteSteps: StoreSteps {
                 switch operation {
                 case .identity: reply = .identity(try store.identity(of: self.phone.walletID))
                 case .beginSession(let session): reply = .session(try store.beginSession(session))
-                case .certify(let attempt): reply = .judged(try store.certify(attempt).outcome)
+                case .judge(let attempt): reply = .judged(try store.step(attempt).outcome)
                 case .report: reply = .report(try store.report(of: self.phone.walletID)?.revocation)
                 case .revoke(let digest, let now):
                     reply = .revoked(try store.revoke(byDeletionCode: digest, at: now))

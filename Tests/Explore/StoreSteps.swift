@@ -7,7 +7,7 @@ internal import WalletStore
 enum Operation: Sendable {
     case identity
     case beginSession(NewSession)
-    case certify(Attempt)
+    case judge(Attempt)
     case report
     case revoke(SHA256Digest, at: Timestamp)
     /// A revocation by the operator's command.

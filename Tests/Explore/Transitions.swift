@@ -265,7 +265,7 @@ struct Transitions {
         let after = self.rows.facts(in: contents)
         state[number].reply = self.runs.number(of: reply)
         state.primary.contents = contents
-        if case .judged(let outcome) = reply, case .certify(let attempt) = operation {
+        if case .judged(let outcome) = reply, case .judge(let attempt) = operation {
             try self.judged(attempt, of: node, outcome, before, after, &state)
         }
         state[number].serial = state.primary.serial

@@ -102,11 +102,11 @@ package struct GatedStore: WalletStore {
 
     package var newestRoot: SignedRoot? { self.store.newestRoot }
 
-    package func certify(_ attempt: Attempt) async throws(StoreError) -> CertifiedOutcome {
+    package func judge(_ attempt: Attempt) async throws(StoreError) -> CertifiedOutcome {
         try self.judging(attempt.walletID, false)
         let outcome: CertifiedOutcome
         do throws(StoreError) {
-            outcome = try await self.store.certify(attempt)
+            outcome = try await self.store.judge(attempt)
         } catch {
             try self.judging(attempt.walletID, true)
             throw error

@@ -25,7 +25,7 @@ struct AuditMarkTests {
         let (wallet, other) = (try await TestWallet(in: store), try await TestWallet(in: store))
         #expect(try await store.auditMark() == nil)
         store.announce(self.mark)
-        _ = try await store.judge(wallet.attempt(right: false))
+        _ = try await store.outcome(of: wallet.attempt(right: false))
         #expect(try await store.auditMark() == nil)
         let mac = TestWallet.bytes(32)
         let changes: [(any WalletStore & MaintenanceStore) async throws -> Void] = [
@@ -55,7 +55,7 @@ struct AuditMarkTests {
         let wallet = try await TestWallet(in: self.store)
         for right in [false, true, true] {
             let before = self.store.generation
-            _ = try await self.store.judge(wallet.attempt(right: right))
+            _ = try await self.store.outcome(of: wallet.attempt(right: right))
             #expect(self.store.generation == before + 1)
         }
         let last = self.store.generation

@@ -107,7 +107,7 @@ struct BatchWriterTests {
     func countedAfterARightOne() async throws {
         let failures = try await Self.withWallet { writer, wallet in
             let attempts = try [true, false, true, false, false].map { try wallet.attempt(right: $0) }
-            writer.run(attempts.map { attempt in Answers().step("") { _ = try $0.judge(attempt) } })
+            writer.run(attempts.map { attempt in Answers().step("") { _ = try $0.outcome(of: attempt) } })
             for _ in 0..<3 { writer.run([Answers().step("") { _ = $0.isSolutionRevoked }]) }
             return try writer.failures(of: wallet.id)
         }
@@ -231,11 +231,11 @@ struct BatchWriterTests {
             for attempt in attempts {
                 writer.run([
                     Answers().step("") {
-                        _ = try $0.judge(attempt)
+                        _ = try $0.outcome(of: attempt)
                         throw DatabaseError(resultCode: .SQLITE_FULL)
                     }
                 ])
-                writer.run([Answers().step("") { _ = try $0.judge(attempt) }])
+                writer.run([Answers().step("") { _ = try $0.outcome(of: attempt) }])
             }
             return try writer.failures(of: wallet.id)
         }
@@ -247,14 +247,14 @@ struct BatchWriterTests {
         let answers = Answers()
         let failures = try await Self.withWallet { writer, wallet in
             let attempts = try (0..<2).map { _ in try wallet.attempt(right: false) }
-            writer.run([answers.step("a") { _ = try $0.judge(attempts[0]) }])
+            writer.run([answers.step("a") { _ = try $0.outcome(of: attempts[0]) }])
             // Bypasses the store, as its own code never does.
             var found = try #require(try writer.connection.attempted(wallet.id))
             for _ in 0..<2 {
                 _ = found.attempts.record.charge(.random(), policy: .standard, now: TestWallet.start)
             }
             try writer.connection.addAttempts(found.attempts, of: wallet.id, at: found.row.key)
-            writer.run([answers.step("b") { _ = try $0.judge(attempts[1]) }])
+            writer.run([answers.step("b") { _ = try $0.outcome(of: attempts[1]) }])
             return try writer.failures(of: wallet.id)
         }
         #expect(answers.all == ["a done", "b done"])
@@ -268,19 +268,19 @@ struct BatchWriterTests {
         let answers = Answers()
         try await Self.withWallet { writer, wallet in
             let attempts = try (0..<3).map { _ in try wallet.attempt(right: true) }
-            writer.run([answers.step("a") { _ = try $0.judge(attempts[0]) }])
+            writer.run([answers.step("a") { _ = try $0.outcome(of: attempts[0]) }])
             try writer.connection.db.execute(
                 sql: "UPDATE wallets SET unlock_share = ?",
                 arguments: [share.blob]
             )
             writer.run([
                 answers.step("b") { connection in
-                    let found = try connection.judge(attempts[1])
+                    let found = try connection.outcome(of: attempts[1])
                     outcome.withLock { $0 = found }
                 }
             ])
             try writer.connection.db.execute(sql: "DELETE FROM wallets")
-            writer.run([answers.step("c") { _ = try $0.judge(attempts[2]) }])
+            writer.run([answers.step("c") { _ = try $0.outcome(of: attempts[2]) }])
         }
         #expect(answers.all == ["a done", "b done", "c corrupt"])
         #expect(outcome.withLock(\.self) == .valid(.unlockShare(share, next: nil)))
@@ -314,7 +314,7 @@ extension BatchWriter {
 }
 
 extension StoreConnection {
-    fileprivate func judge(_ attempt: Attempt) throws -> AttemptOutcome { try self.certify(attempt).outcome }
+    fileprivate func outcome(of attempt: Attempt) throws -> AttemptOutcome { try self.step(attempt).outcome }
 }
 
 /// The answers to callers, in order.

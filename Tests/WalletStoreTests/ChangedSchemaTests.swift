@@ -101,7 +101,7 @@ struct ChangedSchemaTests {
         try await store.queue.perform { try $0.db.execute(sql: Self.undo) }
         for left in [3, 2, 1] {
             let verdict = PINVerdict.wrong(.open(attemptsLeft: left, finalRound: false))
-            try await #expect(store.judge(wallet.attempt(right: false)) == .notValid(verdict))
+            try await #expect(store.outcome(of: wallet.attempt(right: false)) == .notValid(verdict))
         }
         await store.close()
     }

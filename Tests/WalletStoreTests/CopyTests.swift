@@ -36,7 +36,7 @@ struct CopyTests {
         var steps = 0
         while true {
             if wallets.count > steps {
-                _ = try await self.store.judge(wallets[steps].attempt(right: false))
+                _ = try await self.store.outcome(of: wallets[steps].attempt(right: false))
                 _ = try await self.store.revoke(wallets: [wallets[39 - steps].id], at: TestWallet.start)
             }
             steps += 1
@@ -64,7 +64,7 @@ struct CopyTests {
         try await self.store.beginCopy(to: self.target())
         let other = try self.target()
         await #expect(throws: StoreCopyError.busy) { try await self.store.beginCopy(to: other) }
-        #expect(try await self.store.judge(wallet.attempt(right: true)) != .pinKeyChanged(current: wallet.keyID))
+        #expect(try await self.store.outcome(of: wallet.attempt(right: true)) != .pinKeyChanged(current: wallet.keyID))
         // Closing abandons an unfinished copy.
         await self.store.close()
         await #expect(throws: StoreCopyError.closing) { _ = try await self.store.stepCopy(pages: 1) }
@@ -82,7 +82,7 @@ struct CopyTests {
         var failure: StoreCopyError?
         do throws(StoreCopyError) {
             while try await !self.store.stepCopy(pages: 16).isWhole {
-                _ = try? await self.store.judge(wallets[3].attempt(right: true))
+                _ = try? await self.store.outcome(of: wallets[3].attempt(right: true))
             }
             try await self.store.endCopy()
         } catch {
@@ -90,7 +90,7 @@ struct CopyTests {
         }
         #expect(failure == .diskFull)
         try? await self.store.endCopy()
-        for wallet in wallets { _ = try await self.store.judge(wallet.attempt(right: false)) }
+        for wallet in wallets { _ = try await self.store.outcome(of: wallet.attempt(right: false)) }
         try await self.store.beginCopy(to: self.target())
     }
 

@@ -92,7 +92,7 @@ struct CrashTests {
                     while true {
                         countdown.tick()
                         let isRight = Int.random(in: 0..<20, using: &random) == 0
-                        let outcome = try await store.judge(Self.attempt(index, isRight: isRight, policy: policy))
+                        let outcome = try await store.outcome(of: Self.attempt(index, isRight: isRight, policy: policy))
                         if let line = Self.line(outcome, wallet: index) { try answers.write(contentsOf: line) }
                     }
                 }

@@ -22,7 +22,7 @@ struct DiskFullTests {
         let store = try base.store()
         let wallet = try await TestWallet(in: store, deletionDigest: TestWallet.digest())
         // The next right PIN changes only the number of writes.
-        _ = try await store.judge(wallet.attempt(right: true))
+        _ = try await store.outcome(of: wallet.attempt(right: true))
         await store.close()
         var answered = 0
         for freePages in 0..<8 {
@@ -51,7 +51,7 @@ struct DiskFullTests {
         try disk.fill(leaving: freePages)
         var isAnswered = true
         do {
-            _ = try await store.judge(wallet.attempt(right: right, effect: effect))
+            _ = try await store.outcome(of: wallet.attempt(right: right, effect: effect))
         } catch StoreError.unavailable {
             isAnswered = false
         }
@@ -59,7 +59,7 @@ struct DiskFullTests {
         if !right {
             let left = isAnswered ? 2 : 3
             let verdict = PINVerdict.wrong(.open(attemptsLeft: left, finalRound: false))
-            try await #expect(store.judge(wallet.attempt(right: false)) == .notValid(verdict))
+            try await #expect(store.outcome(of: wallet.attempt(right: false)) == .notValid(verdict))
         }
         await store.close()
         return isAnswered

@@ -44,9 +44,9 @@ struct EpochTests {
         let never = try await TestWallet(in: store)
         let once = try await TestWallet(in: store)
         let emptied = try await TestWallet(in: store)
-        _ = try await store.judge(once.attempt(right: false))
-        _ = try await store.judge(emptied.attempt(right: false))
-        _ = try await store.judge(emptied.attempt(right: true))
+        _ = try await store.outcome(of: once.attempt(right: false))
+        _ = try await store.outcome(of: emptied.attempt(right: false))
+        _ = try await store.outcome(of: emptied.attempt(right: true))
         try await self.open(.strict, in: store)
         for wallet in [never, once, emptied] {
             #expect(try await self.state(wallet) == .open(attemptsLeft: 4, finalRound: true))
@@ -56,8 +56,8 @@ struct EpochTests {
         for listing in try await store.listing(after: nil, limit: 10) {
             #expect(listing.attempts(under: .standard)?.failures == 12)
         }
-        for _ in 0..<3 { _ = try await store.judge(never.attempt(right: false)) }
-        #expect(try await store.judge(never.attempt(right: false)) == .notValid(.wrong(.blockedPermanently)))
+        for _ in 0..<3 { _ = try await store.outcome(of: never.attempt(right: false)) }
+        #expect(try await store.outcome(of: never.attempt(right: false)) == .notValid(.wrong(.blockedPermanently)))
     }
 
     @Test("a session states the counts of judged PINs and the epoch, without any charge", arguments: StoreKind.allCases)
@@ -70,10 +70,10 @@ struct EpochTests {
             return counts
         }
         #expect(try await counts() == AttemptCounts(number: 0, wrongPINs: 0, lastWrong: nil, epoch: 1))
-        _ = try await store.judge(wallet.attempt(right: false))
+        _ = try await store.outcome(of: wallet.attempt(right: false))
         try await self.open(.strict, in: store)
         #expect(try await counts() == AttemptCounts(number: 1, wrongPINs: 1, lastWrong: self.now, epoch: 2))
-        _ = try await store.judge(wallet.attempt(right: true))
+        _ = try await store.outcome(of: wallet.attempt(right: true))
         #expect(try await counts() == AttemptCounts(number: 2, wrongPINs: 0, lastWrong: nil, epoch: 2))
     }
 
@@ -83,11 +83,11 @@ struct EpochTests {
         let store = try await place.open()
         let wallet = try await TestWallet(in: store)
         try await self.open(.strict, in: store)
-        #expect(self.isValid(try await store.judge(wallet.attempt(right: true))))
+        #expect(self.isValid(try await store.outcome(of: wallet.attempt(right: true))))
         _ = try await store.sweep(unopenedSince: Timestamp(milliseconds: 0))
         #expect(try await self.state(wallet) == .open(attemptsLeft: 4, finalRound: false))
         #expect(
-            try await store.judge(wallet.attempt(right: false))
+            try await store.outcome(of: wallet.attempt(right: false))
                 == .notValid(.wrong(.open(attemptsLeft: 3, finalRound: false)))
         )
         try await self.open(.strict, in: store)
@@ -105,11 +105,11 @@ struct EpochTests {
         try await self.open(.chargeOne, in: store)
         for _ in 0..<3 { #expect(try await self.state(wallet) == .open(attemptsLeft: 3, finalRound: false)) }
         #expect(
-            try await store.judge(wallet.attempt(right: false))
+            try await store.outcome(of: wallet.attempt(right: false))
                 == .notValid(.wrong(.open(attemptsLeft: 2, finalRound: false)))
         )
         #expect(
-            try await store.judge(wallet.attempt(right: false))
+            try await store.outcome(of: wallet.attempt(right: false))
                 == .notValid(.wrong(.open(attemptsLeft: 1, finalRound: false)))
         )
     }
@@ -134,8 +134,8 @@ struct EpochTests {
             let (right, wrong) = (try await TestWallet(in: store), try await TestWallet(in: store))
             try await self.open(rule, in: store)
             let epoch = try await store.epochs().count + 1
-            _ = try await store.judge(right.attempt(right: true))
-            _ = try await store.judge(wrong.attempt(right: false))
+            _ = try await store.outcome(of: right.attempt(right: true))
+            _ = try await store.outcome(of: wrong.attempt(right: false))
             var states: [WalletState?] = []
             for wallet in [right, wrong] { states.append(try await place.state(of: wallet.id, in: store)) }
             #expect(
@@ -164,7 +164,7 @@ struct EpochTests {
             // The last byte of the epoch, minus one.
             try place.change("update wallets set record = set_byte(record, 81, 6)")
         }
-        await #expect(throws: StoreError.corrupt) { try await store.judge(wallet.attempt(right: true)) }
+        await #expect(throws: StoreError.corrupt) { try await store.outcome(of: wallet.attempt(right: true)) }
     }
 
     @Test(
@@ -217,7 +217,7 @@ struct EpochTests {
             case let draw:
                 let index = Int.random(in: wallets.indices, using: &random)
                 let isRight = draw < 5
-                let outcome = try await store.judge(wallets[index].wallet.attempt(right: isRight, policy: policy))
+                let outcome = try await store.outcome(of: wallets[index].wallet.attempt(right: isRight, policy: policy))
                 if wallets[index].permanent {
                     #expect(outcome == .notValid(.blockedPermanently), "seed \(seed), step \(step)")
                 } else if isRight {

@@ -87,7 +87,7 @@ struct GuessingTests {
         try await withThrowingTaskGroup(of: AttemptOutcome.self) { group in
             for index in 0..<count {
                 let attempt = try wallet.attempt(right: isRight(index), policy: policy, now: now)
-                group.addTask { try await wallet.store.judge(attempt) }
+                group.addTask { try await wallet.store.outcome(of: attempt) }
             }
             var verdicts = Verdicts()
             for try await outcome in group { verdicts.add(outcome) }

@@ -14,15 +14,15 @@ struct JudgingTests {
         let place = try await kind.place()
         let store = try await place.open()
         let wallet = try await TestWallet(in: store)
-        try await #expect(store.judge(wallet.attempt(right: false)) == self.threeLeft)
+        try await #expect(store.outcome(of: wallet.attempt(right: false)) == self.threeLeft)
         let share = TestWallet.bytes(80)
         let other = try await TestWallet(in: store, unlockShare: share)
-        try await #expect(store.judge(other.attempt(right: true)) == .valid(.unlockShare(share, next: nil)))
-        guard case .valid = try await store.judge(wallet.attempt(right: true)) else {
+        try await #expect(store.outcome(of: other.attempt(right: true)) == .valid(.unlockShare(share, next: nil)))
+        guard case .valid = try await store.outcome(of: wallet.attempt(right: true)) else {
             Issue.record("not valid")
             return
         }
-        try await #expect(store.judge(wallet.attempt(right: false)) == self.threeLeft)
+        try await #expect(store.outcome(of: wallet.attempt(right: false)) == self.threeLeft)
     }
 
     @Test(
@@ -38,19 +38,19 @@ struct JudgingTests {
         new.pinKey = try TestWallet.publicKey()
         new.identity = TestWallet.bytes(300)
         let change = Attempt.Effect.replacePINKey(identity: new.identity, newKeyID: new.keyID)
-        try await #expect(store.judge(old.attempt(right: true, effect: change)) == .valid(.pinKeyReplaced))
+        try await #expect(store.outcome(of: old.attempt(right: true, effect: change)) == .valid(.pinKeyReplaced))
 
         try await #expect(
-            store.judge(old.attempt(right: true)) == .pinKeyChanged(current: new.keyID),
+            store.outcome(of: old.attempt(right: true)) == .pinKeyChanged(current: new.keyID),
             "the old PIN no longer counts"
         )
         var halfOld = try old.attempt(right: true)
         halfOld.namedKeyID = new.keyID
-        try await #expect(store.judge(halfOld) == .identityChanged(new.identity))
+        try await #expect(store.outcome(of: halfOld) == .identityChanged(new.identity))
         try await #expect(
-            store.judge(old.attempt(right: true, effect: change)) == .pinKeyChanged(current: new.keyID)
+            store.outcome(of: old.attempt(right: true, effect: change)) == .pinKeyChanged(current: new.keyID)
         )
-        try await #expect(store.judge(new.attempt(right: false)) == self.threeLeft, "none of these was counted")
+        try await #expect(store.outcome(of: new.attempt(right: false)) == self.threeLeft, "none of these was counted")
         try await #expect(store.identity(of: old.id)?.identity == new.identity)
     }
 
@@ -70,10 +70,10 @@ struct JudgingTests {
         third.pinKey = try TestWallet.publicKey()
         for (old, new) in [(first, second), (second, third)] {
             let change = Attempt.Effect.replacePINKey(identity: new.identity, newKeyID: new.keyID)
-            try await #expect(store.judge(old.attempt(right: true, effect: change)) == .valid(.pinKeyReplaced))
+            try await #expect(store.outcome(of: old.attempt(right: true, effect: change)) == .valid(.pinKeyReplaced))
         }
-        try await #expect(store.judge(first.attempt(right: true)) == .identityChanged(third.identity))
-        try await #expect(store.judge(third.attempt(right: false)) == self.threeLeft, "nothing was counted")
+        try await #expect(store.outcome(of: first.attempt(right: true)) == .identityChanged(third.identity))
+        try await #expect(store.outcome(of: third.attempt(right: false)) == self.threeLeft, "nothing was counted")
     }
 
     @Test(
@@ -91,11 +91,11 @@ struct JudgingTests {
         ]
         for (index, effect) in effects.enumerated() {
             let left = PINVerdict.wrong(.open(attemptsLeft: 3 - index, finalRound: false))
-            try await #expect(store.judge(wallet.attempt(right: false, effect: effect)) == .notValid(left))
+            try await #expect(store.outcome(of: wallet.attempt(right: false, effect: effect)) == .notValid(left))
         }
         try await #expect(store.identity(of: wallet.id)?.identity == wallet.identity)
         try await #expect(store.revoke(recoveryCode: TestWallet.mac(mac), at: TestWallet.start).ended == 0)
-        guard case .valid(.unlockShare) = try await store.judge(wallet.attempt(right: true)) else {
+        guard case .valid(.unlockShare) = try await store.outcome(of: wallet.attempt(right: true)) else {
             Issue.record("the key on file is not the old one")
             return
         }
@@ -111,8 +111,9 @@ struct JudgingTests {
         let with = try await TestWallet(in: store, deletionDigest: TestWallet.digest())
         let without = try await TestWallet(in: store)
         guard
-            case .valid(.deletionCode(let code?)) = try await store.judge(
-                with.attempt(right: true, effect: .readDeletionCode)
+            case .valid(.deletionCode(let code?)) = try await store.outcome(
+                of:
+                    with.attempt(right: true, effect: .readDeletionCode)
             )
         else {
             Issue.record("no code")
@@ -120,7 +121,7 @@ struct JudgingTests {
         }
         #expect(code.count == 60)
         try await #expect(
-            store.judge(without.attempt(right: true, effect: .readDeletionCode)) == .valid(.deletionCode(nil))
+            store.outcome(of: without.attempt(right: true, effect: .readDeletionCode)) == .valid(.deletionCode(nil))
         )
     }
 
@@ -133,25 +134,25 @@ struct JudgingTests {
         let store = try await place.open()
         let wallet = try await TestWallet(in: store, deletionDigest: TestWallet.digest())
         let last = AttemptID.random()
-        for _ in 0..<3 { _ = try await store.judge(wallet.attempt(right: false)) }
-        _ = try await store.judge(wallet.attempt(right: false, id: last))
+        for _ in 0..<3 { _ = try await store.outcome(of: wallet.attempt(right: false)) }
+        _ = try await store.outcome(of: wallet.attempt(right: false, id: last))
         let after = TestWallet.start + .seconds(60)
 
         var repeated = try wallet.attempt(right: true, id: last, now: after)
         try await #expect(
-            store.judge(repeated) == .notValid(.wrong(.open(attemptsLeft: 4, finalRound: false)))
+            store.outcome(of: repeated) == .notValid(.wrong(.open(attemptsLeft: 4, finalRound: false)))
         )
         repeated.now = TestWallet.start
-        try await #expect(store.judge(repeated) == .notValid(.blocked(remaining: .seconds(60))))
+        try await #expect(store.outcome(of: repeated) == .notValid(.blocked(remaining: .seconds(60))))
         repeated.identity = TestWallet.bytes(300)
-        try await #expect(store.judge(repeated) == .identityChanged(wallet.identity))
+        try await #expect(store.outcome(of: repeated) == .identityChanged(wallet.identity))
         repeated.namedKeyID = .random()
-        try await #expect(store.judge(repeated) == .pinKeyChanged(current: wallet.keyID))
+        try await #expect(store.outcome(of: repeated) == .pinKeyChanged(current: wallet.keyID))
         try await #expect(store.setSolutionRevoked(true))
         let solution = Revocation(reason: .solution, mayRegisterAnew: false)
-        try await #expect(store.judge(repeated) == .revoked(solution))
+        try await #expect(store.outcome(of: repeated) == .revoked(solution))
         try await store.recordWipe(of: wallet.id, at: TestWallet.start)
-        try await #expect(store.judge(repeated) == .revoked(.byWipe))
+        try await #expect(store.outcome(of: repeated) == .revoked(.byWipe))
     }
 
     @Test(
@@ -164,7 +165,7 @@ struct JudgingTests {
         let wallet = try await TestWallet(in: store)
         let attempt = AttemptID.random()
         for right in [false, false, true] {
-            try await #expect(store.judge(wallet.attempt(right: right, id: attempt)) == self.threeLeft)
+            try await #expect(store.outcome(of: wallet.attempt(right: right, id: attempt)) == self.threeLeft)
         }
     }
 
@@ -173,14 +174,14 @@ struct JudgingTests {
         let place = try await kind.place()
         let store = try await place.open()
         let wallet = try await TestWallet(in: store)
-        for _ in 0..<4 { _ = try await store.judge(wallet.attempt(right: false)) }
+        for _ in 0..<4 { _ = try await store.outcome(of: wallet.attempt(right: false)) }
         let yesterday = TestWallet.start + .seconds(-86_400)
         let blocked = AttemptOutcome.notValid(.blocked(remaining: .seconds(60)))
-        try await #expect(store.judge(wallet.attempt(right: true, now: yesterday)) == blocked)
+        try await #expect(store.outcome(of: wallet.attempt(right: true, now: yesterday)) == blocked)
         await store.close()
         let again = try await place.open()
         try await #expect(
-            again.judge(wallet.attempt(right: true, now: yesterday + .seconds(20)))
+            again.outcome(of: wallet.attempt(right: true, now: yesterday + .seconds(20)))
                 == .notValid(.blocked(remaining: .seconds(40)))
         )
     }
@@ -191,12 +192,12 @@ struct JudgingTests {
         let store = try await place.open()
         let wallet = try await TestWallet(in: store)
         let attempt = AttemptID.random()
-        try await #expect(store.judge(wallet.attempt(right: false, id: attempt)) == self.threeLeft)
+        try await #expect(store.outcome(of: wallet.attempt(right: false, id: attempt)) == self.threeLeft)
         await store.close()
         let again = try await place.open()
-        try await #expect(again.judge(wallet.attempt(right: true, id: attempt)) == self.threeLeft)
+        try await #expect(again.outcome(of: wallet.attempt(right: true, id: attempt)) == self.threeLeft)
         let two = PINVerdict.wrong(.open(attemptsLeft: 2, finalRound: false))
-        try await #expect(again.judge(wallet.attempt(right: false)) == .notValid(two))
+        try await #expect(again.outcome(of: wallet.attempt(right: false)) == .notValid(two))
     }
 
     @Test("a closed store counts nothing and reports itself unavailable", arguments: StoreKind.allCases)
@@ -205,6 +206,6 @@ struct JudgingTests {
         let store = try await place.open()
         let wallet = try await TestWallet(in: store)
         await store.close()
-        await #expect(throws: StoreError.unavailable) { try await store.judge(wallet.attempt(right: false)) }
+        await #expect(throws: StoreError.unavailable) { try await store.outcome(of: wallet.attempt(right: false)) }
     }
 }

@@ -248,7 +248,7 @@ struct LogDamageTests {
         let store = try self.live.store()
         let first = try DurableFile.read(self.live.file("wallets.db-mark"), atMost: 100)
         let wallet = try await TestWallet(in: store)
-        for number in 1...commits { _ = try await store.judge(wallet.attempt(right: number <= commits - 3)) }
+        for number in 1...commits { _ = try await store.outcome(of: wallet.attempt(right: number <= commits - 3)) }
         let image = try Image(of: self.live, firstMark: first)
         await store.close()
         return image

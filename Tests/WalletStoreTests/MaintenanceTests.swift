@@ -54,7 +54,7 @@ struct MaintenanceTests {
         // A PIN change between the read and the write.
         let (identity, key) = (TestWallet.bytes(300), PINKeyID.random())
         let change = Attempt.Effect.replacePINKey(identity: identity, newKeyID: key)
-        try await #expect(store.judge(wallets[1].attempt(right: true, effect: change)) == .valid(.pinKeyReplaced))
+        try await #expect(store.outcome(of: wallets[1].attempt(right: true, effect: change)) == .valid(.pinKeyReplaced))
         try await store.replace(replacements)
         let found = try await store.sealedValues(after: nil, limit: 3).map(\.values)
         #expect(found[0] == replacements[0].new && found[2] == replacements[2].new)
@@ -99,7 +99,7 @@ struct MaintenanceTests {
         try await #expect(store.blockPermanently(ids) == 0)
         try await #expect(store.unblocked(ids).isEmpty)
         try await #expect(store.inUse(ids) == [wallet.id])
-        try await #expect(store.judge(wallet.attempt(right: true)) == .notValid(.blockedPermanently))
+        try await #expect(store.outcome(of: wallet.attempt(right: true)) == .notValid(.blockedPermanently))
         try await #expect(store.unrecordedBlocks(after: nil, lookingAt: 10).wallets.isEmpty)
     }
 

@@ -54,7 +54,7 @@ struct NextSharesTests {
         try await self.refresh(next, in: store)
         #expect(try await store.unconfirmedShares() == 2)
         try await #expect(
-            store.judge(wallet.attempt(right: true)) == .valid(.unlockShare(old, next: next.unlock))
+            store.outcome(of: wallet.attempt(right: true)) == .valid(.unlockShare(old, next: next.unlock))
         )
         guard case .active(_, _, presence, next.presence, _, _) = try await wallet.session() else {
             Issue.record("the session lacks a share")
@@ -62,7 +62,7 @@ struct NextSharesTests {
         }
         #expect(try await self.confirm(wallet, NextShares(unlock: next.unlock)) == .replaced)
         try await #expect(
-            store.judge(wallet.attempt(right: true))
+            store.outcome(of: wallet.attempt(right: true))
                 == .valid(.unlockShare(try #require(next.unlock), next: nil))
         )
         #expect(try await store.unconfirmedShares() == 2, "the presence share is left")
@@ -70,7 +70,7 @@ struct NextSharesTests {
         #expect(try await store.unconfirmedShares() == 1)
         #expect(try await self.confirm(wallet, next) == .notOffered, "a repetition changes nothing")
         try await #expect(
-            store.judge(other.attempt(right: true)) == .valid(.unlockShare(old, next: next.unlock))
+            store.outcome(of: other.attempt(right: true)) == .valid(.unlockShare(old, next: next.unlock))
         )
     }
 
@@ -142,9 +142,9 @@ struct NextSharesTests {
         )
         #expect(outcome == .replaced)
         let change = Attempt.Effect.replacePINKey(identity: TestWallet.bytes(old.count), newKeyID: .random())
-        try await #expect(store.judge(wallet.attempt(right: true, effect: change)) == .identityChanged(new))
+        try await #expect(store.outcome(of: wallet.attempt(right: true, effect: change)) == .identityChanged(new))
         wallet.identity = new
-        try await #expect(store.judge(wallet.attempt(right: true, effect: change)) == .valid(.pinKeyReplaced))
+        try await #expect(store.outcome(of: wallet.attempt(right: true, effect: change)) == .valid(.pinKeyReplaced))
     }
 
     @Test("a revocation destroys the current and the next shares, also for a refresh that reaches the wallet later")
@@ -209,7 +209,7 @@ struct NextSharesTests {
         #expect(try !log().isEmpty)
         try disk.clear()
         #expect(try await self.confirm(wallets[0], next) == .notOffered, "the wallet has nothing to repeat")
-        _ = try await store.judge(wallets[1].attempt(right: true))
+        _ = try await store.outcome(of: wallets[1].attempt(right: true))
         // Emptied after the answer, and before any later step.
         _ = try await store.walletCount()
         #expect(try log().isEmpty)

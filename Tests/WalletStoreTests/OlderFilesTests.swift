@@ -58,9 +58,9 @@ struct OlderFilesTests {
             try await TestWallet(in: store), try await TestWallet(in: store), try await TestWallet(in: store),
         ]
         for round in 0..<40 {
-            if round < 20 { _ = try await store.judge(wallets[1].attempt(right: round.isMultiple(of: 4))) }
-            if round.isMultiple(of: 10) { _ = try await store.judge(wallets[2].attempt(right: false)) }
-            for _ in 0..<20 { _ = try await store.judge(wallets[0].attempt(right: true)) }
+            if round < 20 { _ = try await store.outcome(of: wallets[1].attempt(right: round.isMultiple(of: 4))) }
+            if round.isMultiple(of: 10) { _ = try await store.outcome(of: wallets[2].attempt(right: false)) }
+            for _ in 0..<20 { _ = try await store.outcome(of: wallets[0].attempt(right: true)) }
             images.append(try Image(of: self.live))
         }
         await store.close()
@@ -113,8 +113,8 @@ struct OlderFilesTests {
     func interruptedCheckpoint() async throws {
         let store = try self.live.store()
         let wallet = try await TestWallet(in: store)
-        for _ in 0..<30 { _ = try await store.judge(wallet.attempt(right: true)) }
-        for _ in 0..<3 { _ = try await store.judge(wallet.attempt(right: false)) }
+        for _ in 0..<30 { _ = try await store.outcome(of: wallet.attempt(right: true)) }
+        for _ in 0..<3 { _ = try await store.outcome(of: wallet.attempt(right: false)) }
         let before = try Image(of: self.live)
         try await store.queue.betweenBatches { _ = try? $0.db.checkpoint(.passive) }
         let after = try Image(of: self.live)
@@ -207,7 +207,7 @@ struct OlderFilesTests {
     func rewritten(_ rewriting: Rewriting) async throws {
         let store = try self.folder.store()
         let wallet = try await TestWallet(in: store)
-        for _ in 0..<3 { _ = try await store.judge(wallet.attempt(right: false)) }
+        for _ in 0..<3 { _ = try await store.outcome(of: wallet.attempt(right: false)) }
         let last = store.generation
         await store.close()
         let older = try DurableFile.read(self.path, atMost: 1 << 24)
@@ -217,7 +217,7 @@ struct OlderFilesTests {
         #expect(try await self.counted() == [3])
         // The rewritten store has a mark like any other.
         let again = try SQLiteWalletStore.open(folder: self.folder.path, key: .test)
-        _ = try await again.judge(wallet.attempt(right: false))
+        _ = try await again.outcome(of: wallet.attempt(right: false))
         await again.close()
         try DurableFile.write(older, to: self.path)
         try self.rewrite(rewriting)
@@ -258,9 +258,9 @@ struct OlderFilesTests {
             )
             try await store.keepMark(besideAuditLog: folder.file("audit.log"))
             let wallet = try await TestWallet(in: store)
-            for _ in 0..<3 { _ = try await store.judge(wallet.attempt(right: false)) }
+            for _ in 0..<3 { _ = try await store.outcome(of: wallet.attempt(right: false)) }
             try change.make(folder.file(name))
-            _ = try await store.judge(wallet.attempt(right: true))
+            _ = try await store.outcome(of: wallet.attempt(right: true))
             exit(1)
         }
     }
@@ -297,7 +297,7 @@ struct OlderFilesTests {
         store = try self.live.store()
         try await store.keepMark(besideAuditLog: log)
         _ = try await TestWallet(in: store).attempt(right: false)
-        _ = try await store.judge(wallet.attempt(right: false))
+        _ = try await store.outcome(of: wallet.attempt(right: false))
         #expect(try MarkCopy.generation(besideAuditLog: log) == store.generation)
         #expect(try FileState(of: MarkCopy.path(besideAuditLog: log)).isOfSameFile(as: file))
         await store.close()

@@ -120,7 +120,7 @@ struct OpeningTests {
                 let attempt = try (isDamaged ? damaged : healthy).attempt(right: true)
                 group.addTask {
                     do {
-                        return (isDamaged, try await again.judge(attempt))
+                        return (isDamaged, try await again.outcome(of: attempt))
                     } catch StoreError.corrupt {
                         return (isDamaged, nil)
                     }
@@ -128,7 +128,7 @@ struct OpeningTests {
             }
             for try await (isDamaged, outcome) in group { #expect((outcome == nil) == isDamaged) }
         }
-        _ = try await again.judge(healthy.attempt(right: false))
+        _ = try await again.outcome(of: healthy.attempt(right: false))
     }
 
     private func change(_ sql: String) throws {

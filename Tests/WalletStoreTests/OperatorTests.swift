@@ -23,7 +23,7 @@ struct OperatorTests {
         )
         try await #expect(first.session() == .revoked(.byWipe))
         try await #expect(second.session() == .revoked(self.byOperator))
-        try await #expect(store.judge(second.attempt(right: true)) == .revoked(self.byOperator))
+        try await #expect(store.outcome(of: second.attempt(right: true)) == .revoked(self.byOperator))
         try await #expect(store.report(of: second.id)?.revokedAt == self.later)
         try await #expect(
             store.revoke(wallets: [second.id], at: self.later + .seconds(1)) == .revoked(now: 0, before: 1)
@@ -48,7 +48,7 @@ struct OperatorTests {
         try await #expect(store.revoke(wallets: ids, at: self.later) == .unknown([unknown]))
         #expect(try file?.contents() == before, "nothing was written")
         for wallet in wallets {
-            guard case .valid(.unlockShare) = try await store.judge(wallet.attempt(right: true)) else {
+            guard case .valid(.unlockShare) = try await store.outcome(of: wallet.attempt(right: true)) else {
                 Issue.record("a wallet was revoked")
                 continue
             }
@@ -68,7 +68,7 @@ struct OperatorTests {
         var ids: [WalletID] = []
         for _ in 0..<60 {
             let wallet = try await TestWallet(in: store, unlockShare: share, presenceShare: share)
-            _ = try await store.judge(wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
+            _ = try await store.outcome(of: wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
             ids.append(wallet.id)
         }
         #expect(try folder.contents().range(of: Data(marker)) != nil, "the marker is in the file")
@@ -93,7 +93,7 @@ struct OperatorTests {
             try await TestWallet(in: store)
         )
         for wallet in [linked, wiped] {
-            _ = try await store.judge(wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
+            _ = try await store.outcome(of: wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
         }
         try await store.recordWipe(of: wiped.id, at: TestWallet.start)
         var expected = RecoveryCodeRevocationOutcome(
@@ -139,7 +139,7 @@ struct OperatorTests {
         let wallet = try await TestWallet(in: store)
         let link = Attempt.Effect.linkRecoveryCode(mac: macs[0].bytes)
         let ended = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
-        try await #expect(store.judge(wallet.attempt(right: true, effect: link)) == .valid(.codeDenied))
+        try await #expect(store.outcome(of: wallet.attempt(right: true, effect: link)) == .valid(.codeDenied))
         try await #expect(store.end([wallet.id], as: ended, at: self.later).ended == 1)
         try await #expect(store.denied(macs[0]) == self.later)
         try await #expect(store.removeDenied(macs[0]) == self.later)
@@ -148,7 +148,7 @@ struct OperatorTests {
         try await #expect(wallet.session() == .revoked(ended))
         let fresh = try await TestWallet(in: store)
         try await #expect(
-            store.judge(fresh.attempt(right: true, effect: link)) == .valid(.recoveryCodeLinked)
+            store.outcome(of: fresh.attempt(right: true, effect: link)) == .valid(.recoveryCodeLinked)
         )
     }
 
@@ -217,7 +217,7 @@ struct OperatorTests {
         #expect(report.registeredAt == TestWallet.start && report.attested == #"{"platform":"android"}"#)
         #expect(report.identity == wallet.identity && report.attempts?.isEmpty == true)
         try await wallet.session(counter: 8)
-        _ = try await store.judge(wallet.attempt(right: false))
+        _ = try await store.outcome(of: wallet.attempt(right: false))
         report = try #require(try await store.report(of: wallet.id))
         #expect(report.sessionOpened && report.assertionCounter == 8 && report.attempts?.failures == 1)
         #expect(report.revocation == nil && !report.isSolutionRevoked && !report.isLinkedToRecoveryCode)

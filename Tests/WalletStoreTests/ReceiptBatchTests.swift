@@ -34,7 +34,7 @@ struct ReceiptBatchTests {
     }
 
     private func receipt(_ attempt: Attempt) async throws -> Receipt {
-        let receipt = try #require(try await self.store.certify(attempt).receipt)
+        let receipt = try #require(try await self.store.judge(attempt).receipt)
         #expect(receipt.isGenuine(by: self.signer.key.key))
         #expect(receipt.leaf.walletID == attempt.walletID && receipt.leaf.attemptID == attempt.attemptID)
         return receipt
@@ -69,7 +69,7 @@ struct ReceiptBatchTests {
         try await wallet.session()
         await self.store.close()
         let again = try SQLiteWalletStore.open(folder: self.folder.path, key: .test, receipts: self.signer)
-        #expect(try await again.certify(wallet.attempt(right: true)).receipt?.leaf.number == 4)
+        #expect(try await again.judge(wallet.attempt(right: true)).receipt?.leaf.number == 4)
     }
 
     @Test("a new epoch is stated, and its charges are not wrong PINs")
@@ -88,9 +88,9 @@ struct ReceiptBatchTests {
         let wallet = try await TestWallet(in: self.store)
         var other = try wallet.attempt(right: true)
         other.namedKeyID = .random()
-        try await #expect(self.store.certify(other).receipt == nil)
+        try await #expect(self.store.judge(other).receipt == nil)
         _ = try await self.store.setSolutionRevoked(true)
-        try await #expect(self.store.certify(wallet.attempt(right: true)).receipt == nil)
+        try await #expect(self.store.judge(wallet.attempt(right: true)).receipt == nil)
     }
 
     @Test("without a signature no verdict leaves the store, and the attempt is counted")
@@ -99,7 +99,7 @@ struct ReceiptBatchTests {
         self.signer.fails.withLock { $0 = true }
         for isRight in [true, false] {
             await #expect(throws: StoreError.notCertified) {
-                try await self.store.certify(wallet.attempt(right: isRight))
+                try await self.store.judge(wallet.attempt(right: isRight))
             }
         }
         self.signer.fails.withLock { $0 = false }
@@ -122,7 +122,7 @@ struct ReceiptBatchTests {
                 attempts.enumerated().map { index, attempt in
                     CommitQueue.PendingStep(
                         run: { connection in
-                            let judged = try connection.certify(attempt)
+                            let judged = try connection.step(attempt)
                             if index == 2 { throw StoreError.corrupt }
                             return {
                                 let receipt = judged.leaf.flatMap { $0.batch.receipt(at: $0.place) }

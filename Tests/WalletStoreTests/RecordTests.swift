@@ -56,7 +56,7 @@ struct RecordTests {
         let (wallet, other) = (try await self.wallet(failures: 3), try await self.wallet(failures: 1))
         try self.connected { try $0.db.execute(sql: "DELETE FROM attempts WHERE wallet = 1") }
         let store = try self.folder.store()
-        await #expect(throws: StoreError.corrupt) { try await store.judge(wallet.attempt(right: true)) }
+        await #expect(throws: StoreError.corrupt) { try await store.outcome(of: wallet.attempt(right: true)) }
         #expect(try await store.report(of: wallet.id)?.attempts == nil)
         #expect(try await store.listing(after: nil, limit: 9).map { $0.attempts?.failures } == [nil, 1])
         let check = try await store.checkRecords(after: nil, most: 9)
@@ -69,7 +69,7 @@ struct RecordTests {
         // Revoked: nothing of it is needed any more.
         _ = try await store.revoke(wallets: [wallet.id], at: TestWallet.start)
         #expect(try await store.checkRecords(after: nil, most: 9).damaged == [])
-        guard case .valid = try await store.judge(other.attempt(right: true)) else {
+        guard case .valid = try await store.outcome(of: other.attempt(right: true)) else {
             Issue.record("the other wallet is rejected")
             return
         }
@@ -92,14 +92,14 @@ struct RecordTests {
         try DurableFile.remove(self.folder.file("wallets.db-mark"))
         let store = try self.folder.store()
         await #expect(throws: StoreError.corrupt, "not before it is known that the key is the right one") {
-            try await store.judge(counted.attempt(right: true))
+            try await store.outcome(of: counted.attempt(right: true))
         }
         #expect(try await store.recordMACs() == .missing)
         #expect(try await store.adoptRecords() == 2)
         let failures = try await store.listing(after: nil, limit: 9).map { $0.attempts?.failures }
         #expect(failures == [3, 0, nil])
-        await #expect(throws: StoreError.corrupt) { try await store.judge(damaged.attempt(right: true)) }
-        guard case .valid = try await store.judge(fresh.attempt(right: true)) else {
+        await #expect(throws: StoreError.corrupt) { try await store.outcome(of: damaged.attempt(right: true)) }
+        guard case .valid = try await store.outcome(of: fresh.attempt(right: true)) else {
             Issue.record("a wallet that never guessed is rejected")
             return
         }
@@ -123,7 +123,7 @@ struct RecordTests {
             #expect(found.record.failures == 2 && found.record.wrongPINs == 0 && found.number == 2)
         }
         let store = try self.folder.store()
-        _ = try await store.judge(wallet.attempt(right: false))
+        _ = try await store.outcome(of: wallet.attempt(right: false))
         await store.close()
         try self.connected { connection in
             try #expect(connection.record().count == KeptAttempts.byteCount)
@@ -138,9 +138,9 @@ struct RecordTests {
         var store = try self.folder.store()
         let start = store.generation
         #expect(start > 0)
-        _ = try await store.judge(wallet.attempt(right: false))
+        _ = try await store.outcome(of: wallet.attempt(right: false))
         #expect(store.generation == start + 1)
-        _ = try await store.judge(wallet.attempt(right: true))
+        _ = try await store.outcome(of: wallet.attempt(right: true))
         #expect(store.generation == start + 2)
         _ = try await store.report(of: wallet.id)
         _ = try await store.setSolutionRevoked(false)
@@ -155,7 +155,7 @@ struct RecordTests {
     private func wallet(failures: Int) async throws -> TestWallet {
         let store = try self.folder.store()
         let wallet = try await TestWallet(in: store)
-        for _ in 0..<failures { _ = try await store.judge(wallet.attempt(right: false)) }
+        for _ in 0..<failures { _ = try await store.outcome(of: wallet.attempt(right: false)) }
         await store.close()
         return wallet
     }

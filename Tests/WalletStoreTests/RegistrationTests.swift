@@ -23,7 +23,7 @@ struct RegistrationTests {
             Issue.record("not active")
             return
         }
-        try await #expect(store.judge(first.attempt(right: true)) == .pinKeyChanged(current: second.keyID))
+        try await #expect(store.outcome(of: first.attempt(right: true)) == .pinKeyChanged(current: second.keyID))
     }
 
     @Test(
@@ -111,7 +111,7 @@ struct RegistrationTests {
         let store = try await place.open()
         let share = TestWallet.bytes(80)
         let wallet = try await TestWallet(in: store, presenceShare: share)
-        for _ in 0..<4 { _ = try await store.judge(wallet.attempt(right: false)) }
+        for _ in 0..<4 { _ = try await store.outcome(of: wallet.attempt(right: false)) }
         try await #expect(
             wallet.session()
                 == .active(
@@ -125,7 +125,7 @@ struct RegistrationTests {
         )
         let single = try #require(AttemptPolicy(rounds: 1, attemptsPerRound: 1, blocks: []))
         let after = TestWallet.start + .seconds(60)
-        _ = try await store.judge(wallet.attempt(right: false, policy: single, now: after))
+        _ = try await store.outcome(of: wallet.attempt(right: false, policy: single, now: after))
         try await #expect(
             wallet.session()
                 == .active(
@@ -156,14 +156,14 @@ struct RegistrationTests {
         let unopened = try await TestWallet(in: store, opened: false)
         let opened = try await TestWallet(in: store)
         let counted = try await TestWallet(in: store)
-        _ = try await store.judge(opened.attempt(right: true))
-        _ = try await store.judge(counted.attempt(right: false))
+        _ = try await store.outcome(of: opened.attempt(right: true))
+        _ = try await store.outcome(of: counted.attempt(right: false))
         try await #expect(store.sweep(unopenedSince: TestWallet.start) == 0)
         try await #expect(store.sweep(unopenedSince: TestWallet.start + .milliseconds(1)) == 1)
         try await #expect(store.identity(of: unopened.id) == nil)
         for (wallet, left) in [(opened, 3), (counted, 2)] {
             let verdict = PINVerdict.wrong(.open(attemptsLeft: left, finalRound: false))
-            try await #expect(store.judge(wallet.attempt(right: false)) == .notValid(verdict))
+            try await #expect(store.outcome(of: wallet.attempt(right: false)) == .notValid(verdict))
         }
     }
 
@@ -172,12 +172,12 @@ struct RegistrationTests {
         let place = try await kind.place()
         let store = try await place.open()
         let gone = try await TestWallet(in: store, opened: false)
-        _ = try await store.judge(gone.attempt(right: true))
+        _ = try await store.outcome(of: gone.attempt(right: true))
         try await #expect(store.sweep(unopenedSince: TestWallet.start + .milliseconds(1)) == 1)
         let wallet = try await TestWallet(in: store, opened: false)
-        await #expect(throws: StoreError.corrupt) { try await store.judge(gone.attempt(right: false)) }
+        await #expect(throws: StoreError.corrupt) { try await store.outcome(of: gone.attempt(right: false)) }
         let verdict = PINVerdict.wrong(.open(attemptsLeft: 3, finalRound: false))
-        try await #expect(store.judge(wallet.attempt(right: false)) == .notValid(verdict))
+        try await #expect(store.outcome(of: wallet.attempt(right: false)) == .notValid(verdict))
     }
 
     @Test("a sweep of more rows than one step takes removes them all", arguments: StoreKind.allCases)

@@ -24,7 +24,7 @@ struct RevocationTests {
         try await #expect(store.revoke(byDeletionCode: digest, at: TestWallet.start) == done)
         try await #expect(store.revoke(byDeletionCode: digest, at: self.later) == done)
         try await #expect(store.revoke(byDeletionCode: TestWallet.digest(), at: self.later) == .notRecognised)
-        try await #expect(store.judge(wallet.attempt(right: true)) == .revoked(.byDeletionCode))
+        try await #expect(store.outcome(of: wallet.attempt(right: true)) == .revoked(.byDeletionCode))
         try await #expect(wallet.session() == .revoked(.byDeletionCode))
     }
 
@@ -53,7 +53,7 @@ struct RevocationTests {
         let store = try await place.open()
         let mac = TestWallet.bytes(32)
         let wallet = try await TestWallet(in: store)
-        _ = try await store.judge(wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
+        _ = try await store.outcome(of: wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
         try await #expect(store.revoke(recoveryCode: TestWallet.mac(mac), at: self.later).ended == 1)
         try await store.recordWipe(of: wallet.id, at: self.later)
         try await #expect(wallet.session() == .revoked(Revocation(reason: .recoveryCode, mayRegisterAnew: false)))
@@ -71,12 +71,12 @@ struct RevocationTests {
         let mac = TestWallet.bytes(32)
         for _ in 0..<2 {
             try await #expect(
-                store.judge(wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
+                store.outcome(of: wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
                     == .valid(.recoveryCodeLinked)
             )
         }
         try await #expect(
-            store.judge(wallet.attempt(right: true, effect: .linkRecoveryCode(mac: TestWallet.bytes(32))))
+            store.outcome(of: wallet.attempt(right: true, effect: .linkRecoveryCode(mac: TestWallet.bytes(32))))
                 == .valid(.linkedToAnother)
         )
     }
@@ -92,16 +92,16 @@ struct RevocationTests {
         let linked = try await TestWallet(in: store)
         let later = try await TestWallet(in: store)
         let other = try await TestWallet(in: store)
-        _ = try await store.judge(linked.attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
+        _ = try await store.outcome(of: linked.attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
         try await #expect(store.revoke(recoveryCode: TestWallet.mac(mac), at: self.later).ended == 1)
         let end = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
-        try await #expect(store.judge(linked.attempt(right: true)) == .revoked(end))
+        try await #expect(store.outcome(of: linked.attempt(right: true)) == .revoked(end))
         let link = Attempt.Effect.linkRecoveryCode(mac: mac)
         try await #expect(
-            store.judge(later.attempt(right: false, effect: link))
+            store.outcome(of: later.attempt(right: false, effect: link))
                 == .notValid(.wrong(.open(attemptsLeft: 3, finalRound: false)))
         )
-        try await #expect(store.judge(later.attempt(right: true, effect: link)) == .valid(.codeDenied))
+        try await #expect(store.outcome(of: later.attempt(right: true, effect: link)) == .valid(.codeDenied))
         try await #expect(store.wallets(linkedTo: TestWallet.mac(mac)) == [linked.id])
         try await #expect(store.end([later.id], as: end, at: self.later).ended == 1)
         try await #expect(later.session() == .revoked(end))
@@ -141,7 +141,7 @@ struct RevocationTests {
         var linked: [WalletID] = []
         for isLast in [false, true] {
             let wallet = try await TestWallet(in: store)
-            _ = try await store.judge(wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
+            _ = try await store.outcome(of: wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
             linked.append(wallet.id)
             if !isLast { try await self.fill(place, store) }
         }
@@ -167,7 +167,7 @@ struct RevocationTests {
             let link = try wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac))
             async let denied = store.revoke(recoveryCode: TestWallet.mac(mac), at: self.later)
             for _ in 0..<(round % 8) { _ = try await store.operatorValues() }
-            async let linked = store.judge(link)
+            async let linked = store.outcome(of: link)
             let (outcome, ending) = try await (linked, denied)
             let end = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
             #expect(outcome == (ending.ended == 1 ? .valid(.recoveryCodeLinked) : .valid(.codeDenied)))
@@ -187,12 +187,12 @@ struct RevocationTests {
         try await #expect(store.setSolutionRevoked(true))
         try await #expect(store.isSolutionRevoked())
         let revoked = Revocation(reason: .solution, mayRegisterAnew: false)
-        try await #expect(store.judge(wallet.attempt(right: true)) == .revoked(revoked))
+        try await #expect(store.outcome(of: wallet.attempt(right: true)) == .revoked(revoked))
         try await #expect(wallet.session() == .revoked(revoked))
         try await #expect(store.register(early.registration()) == .solutionRevoked)
         try await #expect(store.setSolutionRevoked(false))
         try await #expect(store.isSolutionRevoked() == false)
-        guard case .valid(.unlockShare) = try await store.judge(wallet.attempt(right: true)) else {
+        guard case .valid(.unlockShare) = try await store.outcome(of: wallet.attempt(right: true)) else {
             Issue.record("not as before")
             return
         }
@@ -240,7 +240,7 @@ struct RevocationTests {
         func log() throws -> Int { try DurableFile.read(folder.file("wallets.db-wal"), atMost: 1 << 24).count }
         try await store.recordWipe(of: wallet.id, at: self.later)
         #expect(try log() == 0)
-        _ = try await store.judge(other.attempt(right: false))
+        _ = try await store.outcome(of: other.attempt(right: false))
         let before = try log()
         #expect(before > 0)
         try await store.recordWipe(of: wallet.id, at: self.later)
@@ -275,7 +275,7 @@ struct RevocationTests {
             }
             try await wallet.session()
             let effect: Attempt.Effect = index.isMultiple(of: 2) ? .releaseShare : .linkRecoveryCode(mac: mac)
-            _ = try await store.judge(wallet.attempt(right: true, effect: effect))
+            _ = try await store.outcome(of: wallet.attempt(right: true, effect: effect))
             digests.append(digest)
         }
         #expect(try folder.contents().range(of: Data(marker)) != nil, "the marker is in the file")

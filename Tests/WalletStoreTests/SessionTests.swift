@@ -92,7 +92,7 @@ struct SessionTests {
         let store = try await place.open()
         var wallet = try await TestWallet(in: store)
         _ = try await store.identity(of: wallet.id)
-        _ = try await store.judge(wallet.attempt(right: false))
+        _ = try await store.outcome(of: wallet.attempt(right: false))
         guard case .active(_, .open(3, false), _, _, _, _) = try await wallet.session() else {
             Issue.record("the wrong PIN is missing")
             return
@@ -100,7 +100,7 @@ struct SessionTests {
         _ = try await store.identity(of: wallet.id)
         let (identity, keyID) = (TestWallet.bytes(300), PINKeyID.random())
         let change = Attempt.Effect.replacePINKey(identity: identity, newKeyID: keyID)
-        _ = try await store.judge(wallet.attempt(right: true, effect: change))
+        _ = try await store.outcome(of: wallet.attempt(right: true, effect: change))
         try await #expect(wallet.session() == .identityChanged)
         (wallet.identity, wallet.keyID) = (identity, keyID)
         guard case .active(keyID, _, _, _, _, _) = try await wallet.session() else {
@@ -124,7 +124,7 @@ struct SessionTests {
             writer.run([
                 CommitQueue.PendingStep(
                     run: { connection in
-                        _ = try connection.certify(attempt)
+                        _ = try connection.step(attempt)
                         _ = try connection.identity(of: wallet.id)
                         states.withLock { $0.append(connection.known.openings.begin(session)) }
                         return nothing

@@ -20,7 +20,7 @@ struct StoreFilesTests {
     private func killed() async throws {
         let store = try self.other.store()
         let wallet = try await TestWallet(in: store)
-        for _ in 0..<3 { _ = try await store.judge(wallet.attempt(right: false)) }
+        for _ in 0..<3 { _ = try await store.outcome(of: wallet.attempt(right: false)) }
         for name in ["wallets.db", "wallets.db-wal", "wallets.db-mark"] {
             try FileManager.default.copyItem(atPath: self.other.file(name), toPath: self.folder.file(name))
         }
@@ -90,7 +90,7 @@ struct StoreFilesTests {
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target.path)
         let store = try SQLiteWalletStore.open(folder: link, key: .test, creating: true)
         let wallet = try await TestWallet(in: store)
-        _ = try await store.judge(wallet.attempt(right: false))
+        _ = try await store.outcome(of: wallet.attempt(right: false))
         await store.close()
         let again = try SQLiteWalletStore.open(folder: target.path, key: .test)
         #expect(try await again.listing(after: nil, limit: 1).map { $0.attempts?.failures } == [1])
@@ -128,7 +128,7 @@ struct StoreFilesTests {
     func generation() async throws {
         let store = try self.folder.store()
         let wallet = try await TestWallet(in: store)
-        _ = try await store.judge(wallet.attempt(right: false))
+        _ = try await store.outcome(of: wallet.attempt(right: false))
         let last = store.generation
         await store.close()
         let database = try DatabaseQueue(path: self.path)
@@ -204,7 +204,7 @@ struct StoreFilesTests {
             limit = before
             unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
             let wallet = try await TestWallet(in: store)
-            _ = try await store.judge(wallet.attempt(right: true))
+            _ = try await store.outcome(of: wallet.attempt(right: true))
             await store.close()
         }
     }

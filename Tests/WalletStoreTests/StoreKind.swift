@@ -70,7 +70,7 @@ extension WalletStore {
 
 extension WalletStore {
     /// Judges an attempt whose receipt is not needed.
-    func judge(_ attempt: Attempt) async throws(StoreError) -> AttemptOutcome {
-        try await self.certify(attempt).outcome
+    func outcome(of attempt: Attempt) async throws(StoreError) -> AttemptOutcome {
+        try await self.judge(attempt).outcome
     }
 }

@@ -13,7 +13,7 @@ struct StructureTests {
     func findings() async throws {
         let store = try self.folder.store()
         let wallet = try await TestWallet(in: store)
-        _ = try await store.judge(wallet.attempt(right: true))
+        _ = try await store.outcome(of: wallet.attempt(right: true))
         await store.close()
         var bytes = try DurableFile.read(self.folder.file("wallets.db"), atMost: 1 << 24)
         let file = self.folder.file("100% wallets?.db")

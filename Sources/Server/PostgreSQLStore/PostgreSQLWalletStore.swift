@@ -152,16 +152,16 @@ extension PostgreSQLWalletStore {
         try await self.inBatch { .session(session, $0) }
     }
 
-    package func certify(_ attempt: Attempt) async throws(StoreError) -> CertifiedOutcome {
+    package func judge(_ attempt: Attempt) async throws(StoreError) -> CertifiedOutcome {
         switch attempt.effect {
         case .releaseShare, .readDeletionCode:
-            return try await self.inBatch { .certify(attempt, $0) }
+            return try await self.inBatch { .judge(attempt, $0) }
         case .replacePINKey, .linkRecoveryCode:
             let (began, clock) = (self.parts.machine.now(), self.parts.machine.now)
             let judged = try await self.perform(.writing) { transaction in
                 var attempt = attempt
                 attempt.now = JudgingStep.time(attempt.now, queuedAt: began, decidedAt: clock())
-                return (try transaction.certify(attempt), facts: transaction.facts, at: attempt.now)
+                return (try transaction.step(attempt), facts: transaction.facts, at: attempt.now)
             }
             let (outcome, leaf) = judged.0
             guard let leaf, let signer = self.parts.receipts else { return CertifiedOutcome(outcome) }

@@ -30,7 +30,7 @@ package protocol WalletStore: OperatorStore {
     /// Counts an attempt, judges it and writes the instruction's effect in one commit.
     ///
     /// Returns the outcome and, if there is a verdict, its receipt.
-    func certify(_ attempt: Attempt) async throws(StoreError) -> CertifiedOutcome
+    func judge(_ attempt: Attempt) async throws(StoreError) -> CertifiedOutcome
 
     /// Replaces a wallet's shares with the next ones, which it has sealed its data with, and destroys the old ones.
     func confirm(_ confirmation: ShareConfirmation) async throws(StoreError) -> ShareConfirmationOutcome

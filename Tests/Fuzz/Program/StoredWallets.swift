@@ -44,7 +44,7 @@ struct StoredTestWallet {
                 policy: .standard,
                 now: now
             )
-            _ = try await store.certify(attempt)
+            _ = try await store.judge(attempt)
         }
     }
 }

@@ -224,10 +224,10 @@ struct ChangedDatabaseTests {
         let store = try await self.place.open()
         let wallet = try await TestWallet(in: store)
         let left = { (count: Int) in AttemptOutcome.notValid(.wrong(.open(attemptsLeft: count, finalRound: false))) }
-        for count in [3, 2] { #expect(try await store.judge(wallet.attempt(right: false)) == left(count)) }
+        for count in [3, 2] { #expect(try await store.outcome(of: wallet.attempt(right: false)) == left(count)) }
         try self.run(change.make)
         for _ in 0..<3 {
-            await #expect(throws: StoreError.self) { try await store.judge(wallet.attempt(right: true)) }
+            await #expect(throws: StoreError.self) { try await store.outcome(of: wallet.attempt(right: true)) }
         }
         await #expect(throws: StoreError.unavailable) {
             try await store.recordWipe(of: wallet.id, at: TestWallet.start)
@@ -239,7 +239,7 @@ struct ChangedDatabaseTests {
         #expect(try await self.differences() == "")
         #expect(
             await eventually {
-                if case .valid? = try? await store.judge(wallet.attempt(right: true)) { return true }
+                if case .valid? = try? await store.outcome(of: wallet.attempt(right: true)) { return true }
                 return false
             }
         )
@@ -256,14 +256,14 @@ struct ChangedDatabaseTests {
         parts.machine.now = { .now + passed.withLock(\.self) }
         let store = try await PostgreSQLWalletStore.open(parts)
         let wallet = try await TestWallet(in: store)
-        _ = try await store.judge(wallet.attempt(right: true))
+        _ = try await store.outcome(of: wallet.attempt(right: true))
         try self.run(change.make)
         try await self.expectNotOpened(change)
         passed.withLock { $0 = .seconds(3600) }
-        await #expect(throws: StoreError.outcomeUnknown) { try await store.judge(wallet.attempt(right: true)) }
-        await #expect(throws: StoreError.unavailable) { try await store.judge(wallet.attempt(right: true)) }
+        await #expect(throws: StoreError.outcomeUnknown) { try await store.outcome(of: wallet.attempt(right: true)) }
+        await #expect(throws: StoreError.unavailable) { try await store.outcome(of: wallet.attempt(right: true)) }
         try self.run(change.undo)
-        #expect(await eventually { (try? await store.judge(wallet.attempt(right: true))) != nil })
+        #expect(await eventually { (try? await store.outcome(of: wallet.attempt(right: true))) != nil })
         await store.close()
     }
 
@@ -277,7 +277,7 @@ struct ChangedDatabaseTests {
         try self.run([
             "create trigger undo before update on wallet_values for each row execute function public.old_row()"
         ])
-        let change = Task { try await store.judge(wallet.attempt(right: true, effect: effect)) }
+        let change = Task { try await store.outcome(of: wallet.attempt(right: true, effect: effect)) }
         let waiting = "select from pg_stat_activity where wait_event_type = 'Lock' and datname = $1"
         let other = try self.place.connect()
         try await poll { try other.run(waiting, [.text(self.place.database)]).count > 0 }
@@ -286,7 +286,7 @@ struct ChangedDatabaseTests {
         try self.run(["drop trigger undo on wallet_values"])
         #expect(
             await eventually {
-                (try? await store.judge(wallet.attempt(right: false)))
+                (try? await store.outcome(of: wallet.attempt(right: false)))
                     == .notValid(.wrong(.open(attemptsLeft: 3, finalRound: false)))
             },
             "the attempt before was rolled back"
@@ -357,7 +357,7 @@ struct ChangedDatabaseTests {
         parts.machine.now = { .now + passed.withLock(\.self) }
         let store = try await PostgreSQLWalletStore.open(parts)
         let wallet = try await TestWallet(in: store)
-        _ = try await store.judge(wallet.attempt(right: true))
+        _ = try await store.outcome(of: wallet.attempt(right: true))
         for statement in [
             "analyze", "vacuum", "vacuum full", "reindex table wallets", "reindex table concurrently wallets",
             "cluster wallets using wallets_pkey", "alter table wallets set (fillfactor = 60)",
@@ -372,11 +372,11 @@ struct ChangedDatabaseTests {
             "alter default privileges in schema remote_pin grant select on tables to public",
         ] {
             try self.connection.run(statement)
-            try await #expect(store.judge(wallet.attempt(right: true)).isValid, "\(statement)")
+            try await #expect(store.outcome(of: wallet.attempt(right: true)).isValid, "\(statement)")
             #expect(try await self.differences() == "", "\(statement)")
         }
         passed.withLock { $0 = .seconds(3600) }
-        try await #expect(store.judge(wallet.attempt(right: true)).isValid)
+        try await #expect(store.outcome(of: wallet.attempt(right: true)).isValid)
         await (try PostgreSQLWalletStore.open(self.place.parts(as: "other"))).close()
         await store.close()
     }

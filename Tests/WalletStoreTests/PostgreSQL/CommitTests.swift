@@ -40,12 +40,12 @@ struct CommitTests {
     func unconfirmed(fault: Fault) async throws {
         let store = try await self.waitingStore(until: fault)
         let attempt = try self.wallet.attempt(right: false)
-        let answer = Task { try await store.judge(attempt) }
+        let answer = Task { try await store.outcome(of: attempt) }
         try await self.expectUnknown(answer, after: fault)
 
         let local = try await self.localStore()
         let threeLeft = AttemptOutcome.notValid(.wrong(.open(attemptsLeft: 3, finalRound: false)))
-        try await #expect(local.judge(attempt) == threeLeft, "it was counted, and only once")
+        try await #expect(local.outcome(of: attempt) == threeLeft, "it was counted, and only once")
         await store.close()
     }
 
@@ -91,7 +91,7 @@ struct CommitTests {
             if isTransaction {
                 try await store.recordWipe(of: wallet.id, at: TestWallet.start)
             } else {
-                _ = try await store.judge(attempt)
+                _ = try await store.outcome(of: attempt)
             }
         }
         let waiting = "select from pg_stat_activity where wait_event = 'SyncRep'"
@@ -143,7 +143,7 @@ struct CommitTests {
         let store: PostgreSQLWalletStore
         let wallet: TestWallet
 
-        func unlock() async throws { _ = try await self.store.judge(self.wallet.attempt(right: true)) }
+        func unlock() async throws { _ = try await self.store.outcome(of: self.wallet.attempt(right: true)) }
 
         func use() async throws {
             _ = try await self.store.beginSession(

@@ -81,7 +81,7 @@ struct LeaseTests {
         _ = try await first.end([wallets[1].id], as: .byWipe, at: TestWallet.start)
         try await expectSettled([wallets[1].id])
         let mac = TestWallet.bytes(32)
-        _ = try await first.judge(wallets[2].attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
+        _ = try await first.outcome(of: wallets[2].attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
         _ = try await first.revoke(recoveryCode: TestWallet.mac(mac), at: TestWallet.start)
         try await expectSettled([wallets[2].id])
         _ = try await first.setSolutionRevoked(true)

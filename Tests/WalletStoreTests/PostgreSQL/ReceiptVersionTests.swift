@@ -59,7 +59,7 @@ struct ReceiptVersionTests {
     }
 
     private func signer(_ attempt: Attempt, at store: PostgreSQLWalletStore) async throws -> UInt32? {
-        try await store.certify(attempt).receipt?.signed.keyID
+        try await store.judge(attempt).receipt?.signed.keyID
     }
 
     @Test("all servers announce and sign with a new version from the same commit on, in every kind of step")

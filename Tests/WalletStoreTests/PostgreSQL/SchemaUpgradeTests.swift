@@ -60,7 +60,7 @@ struct SchemaUpgradeTests {
         let (one, two) = (try await self.place.open(), try await self.place.open())
         let wallet = try await TestWallet(in: one)
         func attemptsLeft(_ left: Int, at store: PostgreSQLWalletStore) async throws {
-            let outcome = try await store.judge(wallet.attempt(right: false))
+            let outcome = try await store.outcome(of: wallet.attempt(right: false))
             #expect(outcome == .notValid(.wrong(.open(attemptsLeft: left, finalRound: false))))
         }
         // Each lane connects with its first step.
@@ -76,16 +76,16 @@ struct SchemaUpgradeTests {
         try self.connection.run("commit")
         try await attemptsLeft(1, at: one)
         _ = try await TestWallet(in: one)
-        _ = try await two.judge(wallet.attempt(right: true))
+        _ = try await two.outcome(of: wallet.attempt(right: true))
         try await attemptsLeft(3, at: one)
         let next = PostgreSQLStoreOpenError.otherVersion(found: Schema.version + 1, known: Schema.version)
         await #expect(throws: next) { _ = try await self.place.open() }
         try self.connection.run("create rule lose as on update to wallets do instead nothing")
-        await #expect(throws: StoreError.self) { try await two.judge(wallet.attempt(right: false)) }
+        await #expect(throws: StoreError.self) { try await two.outcome(of: wallet.attempt(right: false)) }
         try self.connection.run("drop rule lose on wallets")
         try self.connection.run("update facts set schema_version = $1", [.number(Schema.version + 2)])
         try self.connection.run("analyze facts")
-        await #expect(throws: StoreError.outcomeUnknown) { try await one.judge(wallet.attempt(right: false)) }
+        await #expect(throws: StoreError.outcomeUnknown) { try await one.outcome(of: wallet.attempt(right: false)) }
         await one.close()
         await two.close()
     }

@@ -27,7 +27,7 @@ struct SharedDatabaseTests {
     func allowance() async throws {
         let wallet = try await TestWallet(in: self.store)
         var (judged, blocked) = (0, 0)
-        for outcome in try await self.onBoth(count: 12, { try await $0.judge(wallet.attempt(right: false)) }) {
+        for outcome in try await self.onBoth(count: 12, { try await $0.outcome(of: wallet.attempt(right: false)) }) {
             switch outcome {
             case .notValid(.wrong, _): judged += 1
             case .notValid(.blocked, _): blocked += 1
@@ -47,10 +47,10 @@ struct SharedDatabaseTests {
         let wallet = try await TestWallet(in: server)
         signer.fails.withLock { $0 = true }
         for isRight in [true, false] {
-            await #expect(throws: StoreError.notCertified) { try await server.certify(wallet.attempt(right: isRight)) }
+            await #expect(throws: StoreError.notCertified) { try await server.judge(wallet.attempt(right: isRight)) }
         }
         signer.fails.withLock { $0 = false }
-        let receipt = try #require(try await server.certify(wallet.attempt(right: true)).receipt)
+        let receipt = try #require(try await server.judge(wallet.attempt(right: true)).receipt)
         #expect(receipt.leaf.number == 3 && receipt.leaf.wrongPINs == 1)
     }
 
@@ -65,20 +65,22 @@ struct SharedDatabaseTests {
     func caches() async throws {
         let wallet = try await TestWallet(in: self.stores[0])
         for _ in 0..<2 {
-            for store in self.stores { _ = try await store.judge(wallet.attempt(right: true)) }
+            for store in self.stores { _ = try await store.outcome(of: wallet.attempt(right: true)) }
         }
         var new = wallet
         (new.keyID, new.pinKey, new.identity) = (.random(), try TestWallet.publicKey(), TestWallet.bytes(300))
         let change = Attempt.Effect.replacePINKey(identity: new.identity, newKeyID: new.keyID)
-        try await #expect(self.stores[0].judge(wallet.attempt(right: true, effect: change)) == .valid(.pinKeyReplaced))
-        try await #expect(self.stores[1].judge(wallet.attempt(right: true)) == .pinKeyChanged(current: new.keyID))
-        try await #expect(self.stores[1].judge(new.attempt(right: false)) == self.threeLeft)
+        try await #expect(
+            self.stores[0].outcome(of: wallet.attempt(right: true, effect: change)) == .valid(.pinKeyReplaced)
+        )
+        try await #expect(self.stores[1].outcome(of: wallet.attempt(right: true)) == .pinKeyChanged(current: new.keyID))
+        try await #expect(self.stores[1].outcome(of: new.attempt(right: false)) == self.threeLeft)
         try await #expect(self.stores[0].setSolutionRevoked(true))
         let solution = Revocation(reason: .solution, mayRegisterAnew: false)
-        try await #expect(self.stores[1].judge(new.attempt(right: true)) == .revoked(solution))
+        try await #expect(self.stores[1].outcome(of: new.attempt(right: true)) == .revoked(solution))
         try await #expect(self.stores[0].setSolutionRevoked(false))
         try await self.stores[0].recordWipe(of: wallet.id, at: TestWallet.start)
-        try await #expect(self.stores[1].judge(new.attempt(right: true)) == .revoked(.byWipe))
+        try await #expect(self.stores[1].outcome(of: new.attempt(right: true)) == .revoked(.byWipe))
     }
 
     @Test("a revoked wallet opens no session on any server, and gets no presence share")
@@ -99,7 +101,7 @@ struct SharedDatabaseTests {
             let mac = TestWallet.bytes(32)
             let link = try wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac))
             let (code, first, second) = (try TestWallet.mac(mac), self.stores[0], self.stores[1])
-            async let linked = first.judge(link)
+            async let linked = first.outcome(of: link)
             async let denied = second.revoke(recoveryCode: code, at: TestWallet.start)
             let (outcome, revocation) = (try await linked, try await denied)
             if outcome == .valid(.recoveryCodeLinked) {
@@ -123,7 +125,7 @@ struct SharedDatabaseTests {
         let parts = self.place.parts()
         let denial = try StoreTransaction(.writing, on: StoreSession(parts), parts)
         try denial.lock(recoveryCode: mac)
-        let outcome = Task { try await store.judge(link) }
+        let outcome = Task { try await store.outcome(of: link) }
         try await self.untilWaiting()
         try denial.run("insert into denied_recovery_codes (mac, denied_at) values ($1, 0)", [.bytes(mac)])
         try denial.commit()
@@ -150,10 +152,10 @@ struct SharedDatabaseTests {
         try self.connection.run("select 1 from wallets where id = $1 for update", [.bytes(wallets[0].id.bytes)])
         let (store, attempt) = (self.store, try wallets[0].attempt(right: false))
         let before = try commits()
-        let locked = Task { try await store.judge(attempt) }
+        let locked = Task { try await store.outcome(of: attempt) }
         // It is being tried again.
         try await poll { try commits() >= before + 2 }
-        try await #expect(store.judge(wallets[1].attempt(right: false)) == self.threeLeft)
+        try await #expect(store.outcome(of: wallets[1].attempt(right: false)) == self.threeLeft)
         try self.connection.run("commit")
         try await #expect(locked.value == self.threeLeft)
     }
@@ -168,16 +170,16 @@ struct SharedDatabaseTests {
         func total(_ name: String, _ labels: [(String, String)] = []) throws -> Int64 {
             try metrics.expectCounter("remote_pin_store_\(name)_total", labels).totalValue
         }
-        #expect(try await store.judge(wallet.attempt(right: false)) == self.threeLeft)
+        #expect(try await store.outcome(of: wallet.attempt(right: false)) == self.threeLeft)
         #expect(try total("comparison_misses") == 0)
-        _ = try await self.store.judge(wallet.attempt(right: true))
-        #expect(try await store.judge(wallet.attempt(right: false)) == self.threeLeft)
+        _ = try await self.store.outcome(of: wallet.attempt(right: true))
+        #expect(try await store.outcome(of: wallet.attempt(right: false)) == self.threeLeft)
         #expect(try total("comparison_misses") == 1)
         #expect(try metrics.expectTimer("remote_pin_store_transaction_seconds").values.count >= 1)
         #expect(try metrics.expectTimer("remote_pin_store_queue_wait_seconds").values.count >= 3)
         #expect(try total("refusals", [("reason", "lost_commits")]) == 0)
         _ = try self.connection.run("update facts set lost_commits = true")
-        await #expect(throws: StoreError.unavailable) { try await store.judge(wallet.attempt(right: false)) }
+        await #expect(throws: StoreError.unavailable) { try await store.outcome(of: wallet.attempt(right: false)) }
         #expect(try total("refusals", [("reason", "lost_commits")]) > 0)
         #expect(try total("refusals", [("reason", "policy")]) == 0)
     }
@@ -210,18 +212,20 @@ struct SharedDatabaseTests {
         try expectWrite()
         let repeated = try wallet.attempt(right: false)
         for _ in 0..<2 {
-            try await #expect(self.store.judge(repeated) == self.threeLeft)
+            try await #expect(self.store.outcome(of: repeated) == self.threeLeft)
             try expectWrite()
         }
         for _ in 0..<4 {
-            _ = try await self.store.judge(wallet.attempt(right: false))
+            _ = try await self.store.outcome(of: wallet.attempt(right: false))
             try expectWrite()
         }
-        try await #expect(self.store.judge(wallet.attempt(right: true)) == .notValid(.blocked(remaining: .seconds(60))))
+        try await #expect(
+            self.store.outcome(of: wallet.attempt(right: true)) == .notValid(.blocked(remaining: .seconds(60)))
+        )
         try expectWrite()
         try await self.store.recordWipe(of: wallet.id, at: TestWallet.start)
         try expectWrite()
-        try await #expect(self.store.judge(wallet.attempt(right: true)) == .revoked(.byWipe))
+        try await #expect(self.store.outcome(of: wallet.attempt(right: true)) == .revoked(.byWipe))
         try expectWrite()
     }
 
@@ -243,7 +247,7 @@ struct SharedDatabaseTests {
         #expect(try self.narrow(of: wallet.id).attempts(of: wallet.id, by: .test)?.record.isEmpty == true)
         #expect(try self.record(of: wallet.id).count <= 160)
         _ = try self.connection.run("delete from wallets where id = $1", [.bytes(wallet.id.bytes)])
-        await #expect(throws: StoreError.corrupt) { try await self.stores[1].judge(wallet.attempt(right: true)) }
+        await #expect(throws: StoreError.corrupt) { try await self.stores[1].outcome(of: wallet.attempt(right: true)) }
     }
 
     @Test("an altered row is damage: an older count, another wallet's row, a row without its wide one")
@@ -251,20 +255,24 @@ struct SharedDatabaseTests {
         let wallets = [try await TestWallet(in: self.store), try await TestWallet(in: self.store)]
         let other = try self.record(of: wallets[1].id)
         try self.put(other, as: wallets[0].id)
-        await #expect(throws: StoreError.corrupt) { try await self.stores[1].judge(wallets[0].attempt(right: true)) }
+        await #expect(throws: StoreError.corrupt) {
+            try await self.stores[1].outcome(of: wallets[0].attempt(right: true))
+        }
         _ = try self.connection.run("update wallet_values set version = version + 1")
-        await #expect(throws: StoreError.corrupt) { try await self.stores[1].judge(wallets[1].attempt(right: true)) }
+        await #expect(throws: StoreError.corrupt) {
+            try await self.stores[1].outcome(of: wallets[1].attempt(right: true))
+        }
     }
 
     @Test("the charge of an epoch that another server opens is applied once, by the next judged PIN")
     func epochs() async throws {
         let wallet = try await TestWallet(in: self.store)
-        try await #expect(self.store.judge(wallet.attempt(right: false)) == self.threeLeft)
+        try await #expect(self.store.outcome(of: wallet.attempt(right: false)) == self.threeLeft)
         try await self.stores[1].open([StoredEpoch(number: 2, rule: .strict, openedAt: TestWallet.start, mac: [1])])
         let last = AttemptOutcome.notValid(.wrong(.open(attemptsLeft: 3, finalRound: true)))
-        try await #expect(self.store.judge(wallet.attempt(right: false)) == last)
+        try await #expect(self.store.outcome(of: wallet.attempt(right: false)) == last)
         try await #expect(
-            self.store.judge(wallet.attempt(right: false))
+            self.store.outcome(of: wallet.attempt(right: false))
                 == .notValid(.wrong(.open(attemptsLeft: 2, finalRound: true)))
         )
         #expect(try self.narrow(of: wallet.id).state.epoch == 2)

@@ -52,7 +52,7 @@ struct SharedMaintenanceTests {
     @Test("a damaged record is named, never becomes an empty one, and does not keep its wallet from being ended")
     func damagedRecord() async throws {
         let (wallet, other) = (try await TestWallet(in: self.store), try await TestWallet(in: self.store))
-        _ = try await self.store.judge(wallet.attempt(right: false))
+        _ = try await self.store.outcome(of: wallet.attempt(right: false))
         try self.connection.run(
             "update wallets set record = set_byte(record, 50, (get_byte(record, 50) + 1) % 256) where id = $1",
             [.bytes(wallet.id.bytes)]
@@ -75,7 +75,7 @@ struct SharedMaintenanceTests {
         )
         try await #expect(self.store.confirm(confirmation) == .replaced)
         try await #expect(self.store.checkRecords(after: nil, most: 9) == damaged)
-        await #expect(throws: StoreError.corrupt) { try await self.store.judge(wallet.attempt(right: true)) }
+        await #expect(throws: StoreError.corrupt) { try await self.store.outcome(of: wallet.attempt(right: true)) }
         try await #expect(
             self.store.revoke(wallets: [wallet.id], at: TestWallet.start) == .revoked(now: 1, before: 0)
         )

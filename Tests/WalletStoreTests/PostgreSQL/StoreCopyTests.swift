@@ -107,7 +107,7 @@ struct StoreCopyTests {
         try await self.copy()
         let store = try await self.place.open()
         func judge(_ wallet: TestWallet, right: Bool) async throws -> AttemptOutcome {
-            try await store.judge(wallet.attempt(right: right))
+            try await store.outcome(of: wallet.attempt(right: right))
         }
         #expect(
             try await judge(contents.twoWrong, right: false)
@@ -165,7 +165,7 @@ struct StoreCopyTests {
         #expect(resumed == 9)
         #expect(throws: StoreOpenError.moved) { try SQLiteWalletStore.open(folder: self.folder.path, key: .test) }
         let store = try await self.place.open()
-        let outcome = try await store.judge(contents.twoWrong.attempt(right: false))
+        let outcome = try await store.outcome(of: contents.twoWrong.attempt(right: false))
         #expect(outcome == .notValid(.wrong(.open(attemptsLeft: 1, finalRound: false))))
         await store.close()
         // A further run changes nothing.
@@ -180,7 +180,7 @@ struct StoreCopyTests {
         await #expect(throws: PostgreSQLStoreOpenError.unfinishedCopy) { try await self.place.open() }
         await #expect(throws: StoreError.unavailable) { try await TestWallet(in: connected) }
         await #expect(throws: StoreError.unavailable) {
-            try await connected.judge(contents.twoWrong.attempt(right: true))
+            try await connected.outcome(of: contents.twoWrong.attempt(right: true))
         }
         await connected.close()
     }
@@ -197,14 +197,14 @@ struct StoreCopyTests {
         let contents = try await self.contents()
         try await self.killAfterCopying()
         let served = try self.folder.store()
-        _ = try await served.judge(contents.fresh.attempt(right: false))
+        _ = try await served.outcome(of: contents.fresh.attempt(right: false))
         _ = try await served.revoke(wallets: [contents.counted.id], at: TestWallet.start)
         await served.close()
         await #expect(throws: StoreCopyFailure.sourceChanged) { try await self.copy() }
         #expect(try await self.copy(anew: true).copiedBefore == 0)
         let store = try await self.place.open()
         #expect(try await store.report(of: contents.fresh.id)?.attempts?.failures == 1)
-        #expect(try await store.judge(contents.counted.attempt(right: true)) == .revoked(Self.byOperator))
+        #expect(try await store.outcome(of: contents.counted.attempt(right: true)) == .revoked(Self.byOperator))
         #expect(try await store.epochs().count == 1, "a copy opens no epoch")
     }
 

@@ -26,7 +26,7 @@ struct StoreOfServersTests {
         /// Lets a server write one commit in this way.
         func commit(by server: PostgreSQLWalletStore, of wallet: TestWallet) async throws {
             switch self {
-            case .judging: _ = try await server.judge(wallet.attempt(right: false))
+            case .judging: _ = try await server.outcome(of: wallet.attempt(right: false))
             case .transactions: try await server.recordWipe(of: wallet.id, at: TestWallet.start)
             }
         }
@@ -39,7 +39,7 @@ struct StoreOfServersTests {
     func lostCommit(lane: Lane) async throws {
         let (first, second) = (try await self.open(as: "first"), try await self.open(as: "second"))
         let wallet = try await TestWallet(in: first)
-        _ = try await second.judge(wallet.attempt(right: true))
+        _ = try await second.outcome(of: wallet.attempt(right: true))
         let before = try self.backup()
         try await lane.commit(by: first, of: wallet)
         // As a restore does, or a failover to a member that lacks the last commit.
@@ -47,13 +47,13 @@ struct StoreOfServersTests {
         try self.place.disconnect("first", by: self.connection)
         try await self.reconnect(first, lane, wallet)
         await #expect(throws: StoreError.unavailable, "also a server that lost no commit") {
-            _ = try await second.judge(wallet.attempt(right: true))
+            _ = try await second.outcome(of: wallet.attempt(right: true))
         }
         await #expect(throws: PostgreSQLStoreOpenError.lostCommits) { try await self.open(as: "third") }
 
         try await self.openEpoch(accountingFor: first.generation)
         let last = AttemptOutcome.notValid(.wrong(.open(attemptsLeft: 3, finalRound: true)))
-        let outcome = try await self.untilReachable { try await second.judge(wallet.attempt(right: false)) }
+        let outcome = try await self.untilReachable { try await second.outcome(of: wallet.attempt(right: false)) }
         #expect(outcome == last)
         let inUse = try await self.untilReachable { try await first.inUse([wallet.id]) }
         #expect(inUse == [wallet.id])
@@ -82,7 +82,7 @@ struct StoreOfServersTests {
         try self.restore(before)
         await #expect(throws: (any Error).self) { try await lane.commit(by: first, of: wallet) }
         try await self.reconnect(first, lane, wallet)
-        await #expect(throws: StoreError.unavailable) { _ = try await second.judge(wallet.attempt(right: true)) }
+        await #expect(throws: StoreError.unavailable) { _ = try await second.outcome(of: wallet.attempt(right: true)) }
     }
 
     @Test(
@@ -93,20 +93,22 @@ struct StoreOfServersTests {
     func cutOff(lane: Lane, isKnown: Bool) async throws {
         let (first, second) = (try await self.open(as: "first"), try await self.open(as: "second"))
         let wallet = try await TestWallet(in: first)
-        _ = try await second.judge(wallet.attempt(right: true))
+        _ = try await second.outcome(of: wallet.attempt(right: true))
         let before = try self.backup()
         try await lane.commit(by: first, of: wallet)
         try self.restore(before)
         try await self.openEpoch(accountingFor: first.generation - (isKnown ? 0 : 1))
         if isKnown {
             let last = AttemptOutcome.notValid(.wrong(.open(attemptsLeft: 3, finalRound: true)))
-            #expect(try await first.judge(wallet.attempt(right: false)) == last)
+            #expect(try await first.outcome(of: wallet.attempt(right: false)) == last)
             #expect(try await first.inUse([wallet.id]) == [wallet.id])
         } else {
             await #expect(throws: StoreError.unavailable, "also on its open connections") {
                 try await lane.commit(by: first, of: wallet)
             }
-            await #expect(throws: StoreError.unavailable) { _ = try await second.judge(wallet.attempt(right: true)) }
+            await #expect(throws: StoreError.unavailable) {
+                _ = try await second.outcome(of: wallet.attempt(right: true))
+            }
             await #expect(throws: PostgreSQLStoreOpenError.lostCommits) { try await self.open(as: "third") }
         }
     }
@@ -163,7 +165,7 @@ struct StoreOfServersTests {
         var first = try await PostgreSQLWalletStore.open(parts)
         let wallet = try await TestWallet(in: first)
         let before = try self.backup()
-        _ = try await first.judge(wallet.attempt(right: false))
+        _ = try await first.outcome(of: wallet.attempt(right: false))
         await first.close()
         first = try await .open(parts)
         #expect(first.generation == 3, "a registration, a session and an attempt")
@@ -171,7 +173,7 @@ struct StoreOfServersTests {
         let second = try await self.open(as: "second")
         try self.restore(before)
         await #expect(throws: PostgreSQLStoreOpenError.lostCommits) { try await PostgreSQLWalletStore.open(parts) }
-        await #expect(throws: StoreError.unavailable) { _ = try await second.judge(wallet.attempt(right: true)) }
+        await #expect(throws: StoreError.unavailable) { _ = try await second.outcome(of: wallet.attempt(right: true)) }
     }
 
     @Test("a mark that was written in part is none; its numbers never fall within an epoch")
@@ -201,7 +203,7 @@ struct StoreOfServersTests {
     func noticedByAnyLane(lane: Lane) async throws {
         let first = try await self.open(as: "first")
         let wallet = try await TestWallet(in: first)
-        _ = try await first.judge(wallet.attempt(right: true))
+        _ = try await first.outcome(of: wallet.attempt(right: true))
         let before = try self.backup()
         try await lane.commit(by: first, of: wallet)
         try self.restore(before)
@@ -234,7 +236,7 @@ struct StoreOfServersTests {
         let first = try await self.open(as: "first")
         let wallet = try await TestWallet(in: first)
         let before = try self.backup()
-        _ = try await first.judge(wallet.attempt(right: false))
+        _ = try await first.outcome(of: wallet.attempt(right: false))
         await first.close()
         try self.restore(before)
         func numbers() throws -> String? {
@@ -260,9 +262,9 @@ struct StoreOfServersTests {
     func keptCommits() async throws {
         let store = try await self.open(as: "first")
         let wallet = try await TestWallet(in: store)
-        _ = try await store.judge(wallet.attempt(right: false))
+        _ = try await store.outcome(of: wallet.attempt(right: false))
         try self.place.disconnect("first", by: self.connection)
-        _ = try await self.untilReachable { try await store.judge(wallet.attempt(right: true)) }
+        _ = try await self.untilReachable { try await store.outcome(of: wallet.attempt(right: true)) }
         let epochs = try await self.untilReachable { try await store.epochs() }
         #expect(epochs.isEmpty)
     }
@@ -278,10 +280,10 @@ struct StoreOfServersTests {
         await #expect(throws: PostgreSQLStoreOpenError.otherPolicy([difference])) {
             _ = try await PostgreSQLWalletStore.open(lenient)
         }
-        _ = try await store.judge(wallet.attempt(right: true))
+        _ = try await store.outcome(of: wallet.attempt(right: true))
         try await self.setPolicy(lenient)
-        await #expect(throws: StoreError.unavailable) { _ = try await store.judge(wallet.attempt(right: true)) }
-        _ = try await PostgreSQLWalletStore.open(lenient).judge(wallet.attempt(right: true))
+        await #expect(throws: StoreError.unavailable) { _ = try await store.outcome(of: wallet.attempt(right: true)) }
+        _ = try await PostgreSQLWalletStore.open(lenient).outcome(of: wallet.attempt(right: true))
     }
 
     private func setPolicy(_ parts: StoreParts) async throws {

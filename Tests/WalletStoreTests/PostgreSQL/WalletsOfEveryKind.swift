@@ -25,7 +25,7 @@ struct WalletsOfEveryKind {
         (self.digest, self.purged) = (try TestWallet.digest(), try TestWallet.digest())
         let gone = try await TestWallet(in: store, deletionDigest: self.purged)
         self.counted = try await TestWallet(in: store)
-        _ = try await store.judge(self.counted.attempt(right: false))
+        _ = try await store.outcome(of: self.counted.attempt(right: false))
         try await store.open([StoredEpoch(number: 2, rule: .chargeOne, openedAt: later, mac: [1, 2])])
         self.fresh = try await TestWallet(in: store, opened: false)
         self.twoWrong = try await TestWallet(
@@ -34,9 +34,9 @@ struct WalletsOfEveryKind {
             assertionCounter: 4,
             unlockShare: self.share
         )
-        for _ in 0..<2 { _ = try await store.judge(self.twoWrong.attempt(right: false)) }
+        for _ in 0..<2 { _ = try await store.outcome(of: self.twoWrong.attempt(right: false)) }
         self.blocked = try await TestWallet(in: store)
-        for _ in 0..<4 { _ = try await store.judge(self.blocked.attempt(right: false)) }
+        for _ in 0..<4 { _ = try await store.outcome(of: self.blocked.attempt(right: false)) }
         self.blockedForGood = try await TestWallet(in: store)
         #expect(try await store.blockPermanently([self.blockedForGood.id]) == 1)
         self.revoked = try await TestWallet(in: store)
@@ -44,11 +44,11 @@ struct WalletsOfEveryKind {
         self.wiped = try await TestWallet(in: store)
         try await store.recordWipe(of: self.wiped.id, at: later)
         self.denied = try await TestWallet(in: store)
-        _ = try await store.judge(self.denied.attempt(right: true, effect: .linkRecoveryCode(mac: self.mac)))
+        _ = try await store.outcome(of: self.denied.attempt(right: true, effect: .linkRecoveryCode(mac: self.mac)))
         _ = try await store.revoke(recoveryCode: TestWallet.mac(self.mac), at: later)
         self.offered = try await TestWallet(in: store)
         let link = Attempt.Effect.linkRecoveryCode(mac: TestWallet.bytes(32))
-        _ = try await store.judge(self.offered.attempt(right: true, effect: link))
+        _ = try await store.outcome(of: self.offered.attempt(right: true, effect: link))
         try await store.recordWipe(of: gone.id, at: TestWallet.start)
         #expect(try await store.purge([gone.id], endedBefore: later) == 1)
         try await store.keepLastSessions([self.twoWrong.id: later, self.wiped.id: later])

@@ -161,7 +161,7 @@ final class JudgingWorker {
         switch step.kind {
         case .identity: return true
         case .session(let session, _): return session.identity != known.row.identity
-        case .certify, .probe: return false
+        case .judge, .probe: return false
         }
     }
 

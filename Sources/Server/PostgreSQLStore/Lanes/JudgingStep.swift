@@ -6,7 +6,7 @@ internal import WalletStore
 struct JudgingStep: Sendable {
     enum Kind: Sendable {
         /// An instruction that only reads.
-        case certify(Attempt, @Sendable (Result<CertifiedOutcome, StoreError>) -> Void)
+        case judge(Attempt, @Sendable (Result<CertifiedOutcome, StoreError>) -> Void)
         case session(NewSession, @Sendable (Result<SessionOutcome, StoreError>) -> Void)
         case identity(WalletID, @Sendable (Result<StoredIdentity?, StoreError>) -> Void)
         /// Checks whether attempts can be judged; writes nothing.
@@ -20,7 +20,7 @@ struct JudgingStep: Sendable {
     /// The wallet, or nil for a probe.
     var wallet: WalletID? {
         switch self.kind {
-        case .certify(let attempt, _): attempt.walletID
+        case .judge(let attempt, _): attempt.walletID
         case .session(let session, _): session.walletID
         case .identity(let wallet, _): wallet
         case .probe: nil
@@ -43,7 +43,7 @@ struct JudgingStep: Sendable {
 
     func refuse(_ reason: StoreError) {
         switch self.kind {
-        case .certify(_, let answer): answer(.failure(reason))
+        case .judge(_, let answer): answer(.failure(reason))
         case .session(_, let answer): answer(.failure(reason))
         case .identity(_, let answer): answer(.failure(reason))
         case .probe(let answer): answer(.failure(reason))
@@ -92,10 +92,10 @@ extension JudgingStep {
                 )
             }
             return .answer { answer(.success(identity)) }
-        case .certify(var attempt, let answer):
+        case .judge(var attempt, let answer):
             guard var values = known else { throw StoreError.corrupt }
             attempt.now = Self.time(attempt.now, queuedAt: self.began, decidedAt: now)
-            let judged = try values.judge(attempt, facts)
+            let judged = try values.decide(attempt, facts)
             return self.write(values, key, leaf: judged.leaf.map { [now = attempt.now] in ($0, at: now) }) { receipt in
                 answer(.success(CertifiedOutcome(judged.outcome, receipt)))
             }
@@ -133,7 +133,7 @@ extension StoredValues {
     /// Counts and judges an attempt, and returns the outcome of a right PIN for an instruction that only reads.
     ///
     /// - Returns: `judgment` and `leaf`, the facts about the verdict, are nil if there is no verdict.
-    mutating func judge(
+    mutating func decide(
         _ attempt: Attempt,
         _ facts: StoreSession.Facts
     ) throws -> (outcome: AttemptOutcome, judgment: Judgment?, leaf: AttemptLeaf?) {

@@ -10,10 +10,10 @@ extension StoreTransaction {
     /// Counts and judges an attempt and writes its effect, in one transaction with the deny list.
     ///
     /// Both rows are written for every verdict, so that a full disk does not reveal whether a PIN was right.
-    func certify(_ attempt: Attempt) throws -> (outcome: AttemptOutcome, leaf: AttemptLeaf?) {
+    func step(_ attempt: Attempt) throws -> (outcome: AttemptOutcome, leaf: AttemptLeaf?) {
         if case .linkRecoveryCode(let mac) = attempt.effect { try self.lock(recoveryCode: mac) }
         guard var values = try self.lock(attempt.walletID) else { throw StoreError.corrupt }
-        let (outcome, judgment, leaf) = try values.judge(attempt, self.facts)
+        let (outcome, judgment, leaf) = try values.decide(attempt, self.facts)
         guard let judgment else {
             try self.keep(values)
             return (outcome, nil)

@@ -14,7 +14,7 @@ internal import Wire
 //
 // Invariant (G3, G4): no verdict on a PIN leaves the server before the attempt's count is on disk. Everything that can
 // be verified without the stored PIN key (session, counter, body, signatures) is verified before the store is called.
-// The rest is a comparison inside the commit that counts the attempt, and `store.certify` returns only after that
+// The rest is a comparison inside the commit that counts the attempt, and `store.judge` returns only after that
 // commit is synced. A crash may therefore cost a user an attempt but never gives an attacker one, and a forged call
 // costs no attempt.
 extension Conversation {
@@ -87,13 +87,13 @@ extension Conversation {
                 policy: self.server.terms.rules.attempts,
                 now: self.server.clock.now()
             )
-            let certified =
+            let judged =
                 if case .linkRecoveryCode(let bytes) = effect, let code = RecoveryCodeMAC(bytes) {
                     try await self.judge(attempt, linking: code)
                 } else {
-                    try await self.server.store.certify(attempt)
+                    try await self.server.store.judge(attempt)
                 }
-            switch certified.outcome {
+            switch judged.outcome {
             case .identityChanged(let sealed):
                 // The message was created before the shares were replaced, so the slot for its PIN may be sealed with
                 // the old share.
@@ -106,11 +106,11 @@ extension Conversation {
                 throw CallFailure.pinKeyChanged(current: current)
             case .notValid(let verdict, let hasNextShare):
                 await self.imitateRelease(after: body.instruction, hasNextShare: hasNextShare)
-                return (try await self.result(of: verdict, on: session.walletID, at: attempt.now), certified.receipt)
+                return (try await self.result(of: verdict, on: session.walletID, at: attempt.now), judged.receipt)
             case .valid(let result):
                 if let newIdentity { self.machine.identityReplaced(by: newIdentity) }
                 do {
-                    return (try await self.release(result, to: session.walletID), certified.receipt)
+                    return (try await self.release(result, to: session.walletID), judged.receipt)
                 } catch {
                     throw CallFailure.afterVerdict(error)
                 }

@@ -14,8 +14,8 @@ extension Conversation {
     func judge(_ attempt: Attempt, linking code: RecoveryCodeMAC) async throws -> CertifiedOutcome {
         let (store, revocations) = (self.server.store, self.server.revocations)
         let outcome = try await revocations.recoveryCodeLocks.withLock(code) {
-            let certified = try await store.certify(attempt)
-            guard case .valid(.codeDenied) = certified.outcome else { return certified }
+            let judged = try await store.judge(attempt)
+            guard case .valid(.codeDenied) = judged.outcome else { return judged }
             do {
                 return CertifiedOutcome(.revoked(try await self.endWallet(of: attempt, linking: code)))
             } catch {

@@ -306,9 +306,9 @@ extension SQLiteWalletStore {
         )
     }
 
-    package func certify(_ attempt: Attempt) async throws(StoreError) -> CertifiedOutcome {
+    package func judge(_ attempt: Attempt) async throws(StoreError) -> CertifiedOutcome {
         try await self.queue.perform(
-            { try $0.certify(attempt) },
+            { try $0.step(attempt) },
             answering: { judged in
                 guard let leaf = judged.leaf else { return .success(CertifiedOutcome(judged.outcome)) }
                 // The attempt was counted but not certified, so no verdict may be returned.

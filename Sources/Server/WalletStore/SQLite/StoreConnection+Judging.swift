@@ -20,9 +20,9 @@ import Vocabulary
 /// synced.
 extension StoreConnection {
     /// Judges an attempt and adds its verdict to this transaction's receipts.
-    func certify(_ attempt: Attempt) throws -> JudgedStep {
+    func step(_ attempt: Attempt) throws -> JudgedStep {
         var leaf: AttemptLeaf?
-        let outcome = try self.judge(attempt, stating: &leaf)
+        let outcome = try self.decide(attempt, stating: &leaf)
         guard let leaf, let batch = self.receipts else { return JudgedStep(outcome: outcome) }
         return JudgedStep(outcome: outcome, leaf: (batch, batch.add(leaf, at: attempt.now)))
     }
@@ -34,7 +34,7 @@ extension StoreConnection {
         var leaf: (batch: ReceiptBatch, place: Int)?
     }
 
-    private func judge(_ attempt: Attempt, stating leaf: inout AttemptLeaf?) throws -> AttemptOutcome {
+    private func decide(_ attempt: Attempt, stating leaf: inout AttemptLeaf?) throws -> AttemptOutcome {
         guard var found = try self.attempted(attempt.walletID) else { throw StoreError.corrupt }
         let rejection = attempt.rejection(
             ended: self.revocation(of: found.row.state),
