@@ -108,7 +108,7 @@ extension PausedStore {
         throw .unavailable
     }
     func recordWipe(of wallet: WalletID, at now: Timestamp) async throws(StoreError) { throw .unavailable }
-    func unrecordedBlocks(after: UInt64?, lookingAt most: Int) async throws(StoreError) -> UnrecordedBlocks {
+    func unrecordedBlocks(after: UInt64?, lookingAt limit: Int) async throws(StoreError) -> UnrecordedBlocks {
         throw .unavailable
     }
     func noteRecorded(blocksOf wallets: [WalletID]) async throws(StoreError) { throw .unavailable }

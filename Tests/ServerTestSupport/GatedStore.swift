@@ -156,9 +156,9 @@ package struct GatedStore: WalletStore {
 
     package func unrecordedBlocks(
         after: UInt64?,
-        lookingAt most: Int
+        lookingAt limit: Int
     ) async throws(StoreError) -> UnrecordedBlocks {
-        try await self.store.unrecordedBlocks(after: after, lookingAt: most)
+        try await self.store.unrecordedBlocks(after: after, lookingAt: limit)
     }
 
     package func isRecorded(blockOf wallet: WalletID) async throws(StoreError) -> Bool {

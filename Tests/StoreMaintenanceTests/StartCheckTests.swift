@@ -171,7 +171,7 @@ struct StartCheckTests {
             try await server.opened("before") { store in
                 let macs = try await store.recordMACs()
                 #expect(macs == .present)
-                let damaged = try await store.checkRecords(after: nil, most: 9).damaged
+                let damaged = try await store.checkRecords(after: nil, limit: 9).damaged
                 #expect(damaged == [])
             }
         }

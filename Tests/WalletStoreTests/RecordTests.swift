@@ -59,16 +59,16 @@ struct RecordTests {
         await #expect(throws: StoreError.corrupt) { try await store.outcome(of: wallet.attempt(right: true)) }
         #expect(try await store.report(of: wallet.id)?.attempts == nil)
         #expect(try await store.listing(after: nil, limit: 9).map { $0.attempts?.failures } == [nil, 1])
-        let check = try await store.checkRecords(after: nil, most: 9)
+        let check = try await store.checkRecords(after: nil, limit: 9)
         #expect(check == RecordCheck(damaged: [wallet.id], next: nil))
-        let first = try await store.checkRecords(after: nil, most: 1)
+        let first = try await store.checkRecords(after: nil, limit: 1)
         #expect(first.damaged == [wallet.id])
         #expect(first.next != nil)
-        #expect(try await store.checkRecords(after: first.next, most: 9).damaged == [])
+        #expect(try await store.checkRecords(after: first.next, limit: 9).damaged == [])
         #expect(try await store.blockPermanently([wallet.id]) == 0)
         // Revoked: nothing of it is needed any more.
         _ = try await store.revoke(wallets: [wallet.id], at: TestWallet.start)
-        #expect(try await store.checkRecords(after: nil, most: 9).damaged == [])
+        #expect(try await store.checkRecords(after: nil, limit: 9).damaged == [])
         guard case .valid = try await store.outcome(of: other.attempt(right: true)) else {
             Issue.record("the other wallet is rejected")
             return

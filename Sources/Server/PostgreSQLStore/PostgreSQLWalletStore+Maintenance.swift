@@ -59,10 +59,10 @@ extension PostgreSQLWalletStore: MaintenanceStore {
 
     package func purgeable(
         after: UInt64?,
-        lookingAt most: Int,
-        endedBefore limit: Timestamp
+        lookingAt limit: Int,
+        endedBefore time: Timestamp
     ) async throws(StoreError) -> Purgeable {
-        try await self.perform(.reading) { try $0.purgeable(after: after, lookingAt: most, endedBefore: limit) }
+        try await self.perform(.reading) { try $0.purgeable(after: after, lookingAt: limit, endedBefore: time) }
     }
 
     package func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) async throws(StoreError) -> Int {
@@ -117,7 +117,7 @@ extension PostgreSQLWalletStore: MaintenanceStore {
         try await self.perform(.reading) { try $0.recordMACs() }
     }
 
-    package func checkRecords(after: UInt64?, most: Int) async throws(StoreError) -> RecordCheck {
-        try await self.perform(.reading) { try $0.checkRecords(after: after, most: most) }
+    package func checkRecords(after: UInt64?, limit: Int) async throws(StoreError) -> RecordCheck {
+        try await self.perform(.reading) { try $0.checkRecords(after: after, limit: limit) }
     }
 }

@@ -195,9 +195,9 @@ extension PostgreSQLWalletStore {
 
     package func unrecordedBlocks(
         after: UInt64?,
-        lookingAt most: Int
+        lookingAt limit: Int
     ) async throws(StoreError) -> UnrecordedBlocks {
-        try await self.perform(.reading) { try $0.unrecordedBlocks(after: after, lookingAt: most) }
+        try await self.perform(.reading) { try $0.unrecordedBlocks(after: after, lookingAt: limit) }
     }
 
     package func isRecorded(blockOf wallet: WalletID) async throws(StoreError) -> Bool {
@@ -212,11 +212,11 @@ extension PostgreSQLWalletStore {
         try await self.perform(.reading) { $0.facts.isSolutionRevoked }
     }
 
-    package func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int {
+    package func sweep(unopenedSince time: Timestamp) async throws(StoreError) -> Int {
         var removed = 0
         while true {
             let some = try await self.perform(.writing) {
-                try $0.sweep(unopenedSince: limit, most: Self.endedAtOnce)
+                try $0.sweep(unopenedSince: time, limit: Self.endedAtOnce)
             }
             removed += some.removed
             guard some.hasMore else { return removed }

@@ -50,7 +50,7 @@ extension Maintenance {
     private func damagedRecords() async throws -> [WalletID] {
         var (damaged, place): ([WalletID], UInt64?) = ([], nil)
         repeat {
-            let check = try await self.parts.store.checkRecords(after: place, most: Self.stepSize)
+            let check = try await self.parts.store.checkRecords(after: place, limit: Self.stepSize)
             damaged += check.damaged
             place = check.next
             if place != nil { try await Task.sleep(for: Self.pause) }

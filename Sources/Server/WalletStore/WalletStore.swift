@@ -46,10 +46,10 @@ package protocol WalletStore: OperatorStore {
     /// A revoked wallet is left unchanged.
     func recordWipe(of wallet: WalletID, at now: Timestamp) async throws(StoreError)
 
-    /// Examines `most` attempt records, starting after place `after` or with the first one.
+    /// Examines `limit` attempt records, starting after place `after` or with the first one.
     ///
     /// Returns the permanently blocked wallets in use whose block is not marked as recorded.
-    func unrecordedBlocks(after: UInt64?, lookingAt most: Int) async throws(StoreError) -> UnrecordedBlocks
+    func unrecordedBlocks(after: UInt64?, lookingAt limit: Int) async throws(StoreError) -> UnrecordedBlocks
 
     /// Returns whether the wallet's permanent block is marked as recorded.
     func isRecorded(blockOf wallet: WalletID) async throws(StoreError) -> Bool

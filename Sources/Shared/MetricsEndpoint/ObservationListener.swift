@@ -44,7 +44,7 @@ package final class ObservationListener: Sendable {
         answers: ObservationSources
     ) async throws(ObservationListenError) -> ObservationListener {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let visitors = OpenConnections(most: limits.connections)
+        let visitors = OpenConnections(limit: limits.connections)
         let bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 64)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -90,18 +90,18 @@ package struct ObservationListenError: Error, Hashable, Sendable {
 
 /// The open connections, starting with the oldest.
 private final class OpenConnections: Sendable {
-    private let most: Int
+    private let limit: Int
     private let channels = Mutex<[any Channel]>([])
 
-    init(most: Int) {
-        self.most = most
+    init(limit: Int) {
+        self.limit = limit
     }
 
     /// Adds a connection, and closes the oldest one if there are too many.
     func enter(_ channel: any Channel) {
         let oldest = self.channels.withLock { channels in
             channels.append(channel)
-            return channels.count > self.most ? channels.removeFirst() : nil
+            return channels.count > self.limit ? channels.removeFirst() : nil
         }
         oldest?.close(promise: nil)
         channel.closeFuture.whenComplete { _ in

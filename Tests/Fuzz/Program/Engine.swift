@@ -22,10 +22,10 @@ enum Engine {
 
     /// Changes bytes as libFuzzer does.
     fileprivate static func mutateBytes(_ bytes: [UInt8]) -> [UInt8] {
-        let most = max(16, 2 * bytes.count)
-        var buffer = bytes + [UInt8](repeating: 0, count: most - bytes.count)
+        let limit = max(16, 2 * bytes.count)
+        var buffer = bytes + [UInt8](repeating: 0, count: limit - bytes.count)
         let count = unsafe buffer.withUnsafeMutableBufferPointer { buffer in
-            unsafe LLVMFuzzerMutate(buffer.baseAddress, bytes.count, most)
+            unsafe LLVMFuzzerMutate(buffer.baseAddress, bytes.count, limit)
         }
         return Array(buffer.prefix(count))
     }
@@ -35,8 +35,8 @@ enum Engine {
     }
 
     /// Copies an input to libFuzzer's memory, or returns nil if it does not fit.
-    fileprivate static func copy(_ input: [UInt8]?, to data: UnsafeMutablePointer<UInt8>?, most: Int) -> Int? {
-        guard let input, !input.isEmpty, input.count <= most else { return nil }
+    fileprivate static func copy(_ input: [UInt8]?, to data: UnsafeMutablePointer<UInt8>?, limit: Int) -> Int? {
+        guard let input, !input.isEmpty, input.count <= limit else { return nil }
         unsafe data?.update(from: input, count: input.count)
         return input.count
     }
@@ -44,11 +44,11 @@ enum Engine {
 
 /// Called by libFuzzer to change an input in place.
 @_cdecl("LLVMFuzzerCustomMutator")
-public func mutateInput(_ data: UnsafeMutablePointer<UInt8>?, _ count: Int, _ most: Int, _ seed: UInt32) -> Int {
+public func mutateInput(_ data: UnsafeMutablePointer<UInt8>?, _ count: Int, _ limit: Int, _ seed: UInt32) -> Int {
     let input = unsafe Array(UnsafeBufferPointer(start: data, count: count))
     var mutator = Engine.mutator(seed)
     let mutated = unsafe Engine.target?.mutated(input, by: &mutator, Engine.mutateBytes)
-    return unsafe Engine.copy(mutated, to: data, most: most) ?? LLVMFuzzerMutate(data, count, most)
+    return unsafe Engine.copy(mutated, to: data, limit: limit) ?? LLVMFuzzerMutate(data, count, limit)
 }
 
 /// Called by libFuzzer to combine two inputs.
@@ -59,7 +59,7 @@ public func crossInputs(
     _ second: UnsafePointer<UInt8>?,
     _ secondCount: Int,
     _ output: UnsafeMutablePointer<UInt8>?,
-    _ most: Int,
+    _ limit: Int,
     _ seed: UInt32
 ) -> Int {
     let left = unsafe Array(UnsafeBufferPointer(start: first, count: firstCount))
@@ -67,6 +67,6 @@ public func crossInputs(
     var mutator = Engine.mutator(seed)
     let crossed = unsafe Engine.target?.crossed(left, right, by: &mutator)
     // Plain bytes: the beginning of one and the end of the other.
-    let joined = Array((left.prefix(left.count / 2) + right.suffix(right.count / 2)).prefix(most))
-    return unsafe Engine.copy(crossed, to: output, most: most) ?? Engine.copy(joined, to: output, most: most) ?? 0
+    let joined = Array((left.prefix(left.count / 2) + right.suffix(right.count / 2)).prefix(limit))
+    return unsafe Engine.copy(crossed, to: output, limit: limit) ?? Engine.copy(joined, to: output, limit: limit) ?? 0
 }

@@ -5,16 +5,16 @@ internal import WalletStore
 
 /// Permanent blocks and their entries in the audit log, and the charges of restores.
 extension StoreTransaction {
-    /// Returns those of the next `most` wallets that are in use and permanently blocked, but whose block is not noted
+    /// Returns those of the next `limit` wallets that are in use and permanently blocked, but whose block is not noted
     /// as recorded.
-    func unrecordedBlocks(after place: UInt64?, lookingAt most: Int) throws -> UnrecordedBlocks {
+    func unrecordedBlocks(after place: UInt64?, lookingAt limit: Int) throws -> UnrecordedBlocks {
         let rows = try self.run(
             """
             select w.id, w.record, v.place, r.id is not null
             from (\(Self.nextWallets)) v
             left join wallets w on w.id = v.id left join recorded_blocks r on r.id = v.id order by v.place
             """,
-            [.after(place), .number(Int64(most))]
+            [.after(place), .number(Int64(limit))]
         )
         // A damaged row is not judged; the damage is reported when its wallet is accessed.
         let wallets = (0..<rows.count).compactMap { at -> WalletID? in
@@ -24,7 +24,7 @@ extension StoreTransaction {
             else { return nil }
             return wallet
         }
-        return UnrecordedBlocks(wallets: wallets, next: rows.nextPage(after: 2, most))
+        return UnrecordedBlocks(wallets: wallets, next: rows.nextPage(after: 2, limit))
     }
 
     /// Returns whether the wallet's block is noted as recorded.

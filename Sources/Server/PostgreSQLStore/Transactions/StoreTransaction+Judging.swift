@@ -81,9 +81,9 @@ extension PostgreSQLRows {
         return value
     }
 
-    /// The place in this column after which the next page begins, or nil if fewer than `most` rows were found.
-    func nextPage(after column: Int, _ most: Int) -> UInt64? {
-        self.count < most ? nil : self.number(self.count - 1, column).map { UInt64(bitPattern: $0) }
+    /// The place in this column after which the next page begins, or nil if fewer than `limit` rows were found.
+    func nextPage(after column: Int, _ limit: Int) -> UInt64? {
+        self.count < limit ? nil : self.number(self.count - 1, column).map { UInt64(bitPattern: $0) }
     }
 }
 

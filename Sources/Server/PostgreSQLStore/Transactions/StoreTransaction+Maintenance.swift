@@ -39,14 +39,14 @@ extension StoreTransaction {
         }
     }
 
-    /// Checks the attempts of the next `most` wallets after `place`.
-    func checkRecords(after place: UInt64?, most: Int) throws -> RecordCheck {
+    /// Checks the attempts of the next `limit` wallets after `place`.
+    func checkRecords(after place: UInt64?, limit: Int) throws -> RecordCheck {
         let rows = try self.run(
             """
             select v.id, w.record, v.place, v.version from (\(Self.nextWallets)) v
             left join wallets w on w.id = v.id order by v.place
             """,
-            [.after(place), .number(Int64(most))]
+            [.after(place), .number(Int64(limit))]
         )
         let damaged = try (0..<rows.count).compactMap { at -> WalletID? in
             let wallet: WalletID = try rows.identifier(at, 0)
@@ -56,7 +56,7 @@ extension StoreTransaction {
             guard narrow.state.revocation == nil else { return nil }
             return narrow.attempts(of: wallet, by: self.key) == nil ? wallet : nil
         }
-        return RecordCheck(damaged: damaged, next: rows.nextPage(after: 2, most))
+        return RecordCheck(damaged: damaged, next: rows.nextPage(after: 2, limit))
     }
 
     func recordMACs() throws -> RecordMACs {
@@ -67,23 +67,23 @@ extension StoreTransaction {
 
 /// Steps that remove wallets that ended long ago.
 extension StoreTransaction {
-    func purgeable(after place: UInt64?, lookingAt most: Int, endedBefore limit: Timestamp) throws -> Purgeable {
+    func purgeable(after place: UInt64?, lookingAt limit: Int, endedBefore time: Timestamp) throws -> Purgeable {
         let ended = try self.run(
             """
             select e.id, w.record, e.place
             from (select * from ended where place > $1 order by place limit $2) e left join wallets w on w.id = e.id
             order by e.place
             """,
-            [.after(place), .number(Int64(most))]
+            [.after(place), .number(Int64(limit))]
         )
         let wallets = try (0..<ended.count).compactMap { at -> WalletID? in
             // A damaged row is not purged; the damage is reported when its wallet is accessed.
             guard let state = ended.bytes(at, 1).flatMap({ NarrowRow(decoding: $0) })?.state,
-                state.revocation != nil, state.revokedAt < limit
+                state.revocation != nil, state.revokedAt < time
             else { return nil }
             return try ended.identifier(at, 0)
         }
-        return Purgeable(wallets: wallets, next: ended.nextPage(after: 2, most))
+        return Purgeable(wallets: wallets, next: ended.nextPage(after: 2, limit))
     }
 
     /// Checks each wallet again and keeps those that are in use or ended later.

@@ -44,13 +44,13 @@ extension StoreTransaction {
         )
     }
 
-    /// Removes some registrations made before `limit` without a session, and the marks of those that had one.
+    /// Removes some registrations made before `time` without a session, and the marks of those that had one.
     ///
     /// Returns the number of removed wallets, and whether more may follow.
-    func sweep(unopenedSince limit: Timestamp, most: Int) throws -> (removed: Int, hasMore: Bool) {
+    func sweep(unopenedSince time: Timestamp, limit: Int) throws -> (removed: Int, hasMore: Bool) {
         let due = try self.run(
             "select place, id from unopened where registered_at < $1 order by place limit $2",
-            [.number(limit.milliseconds), .number(Int64(most))]
+            [.number(time.milliseconds), .number(Int64(limit))]
         )
         var removed: [WalletID] = []
         for place in 0..<due.count {
@@ -65,6 +65,6 @@ extension StoreTransaction {
             }
         }
         try self.remove(removed)
-        return (removed.count, due.count == most)
+        return (removed.count, due.count == limit)
     }
 }

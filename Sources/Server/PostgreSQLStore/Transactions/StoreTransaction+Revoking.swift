@@ -57,14 +57,14 @@ extension StoreTransaction {
         return nil
     }
 
-    /// Returns the wallets linked to a recovery code, including ended ones, among the next `most` wallets after a
+    /// Returns the wallets linked to a recovery code, including ended ones, among the next `limit` wallets after a
     /// place, and the place to continue after, or nil at the end.
     ///
     /// Reads every wide row: an index would be written only for a right PIN.
     func wallets(
         linkedTo mac: RecoveryCodeMAC,
         after place: Int64,
-        lookingAt most: Int
+        lookingAt limit: Int
     ) throws -> (found: [WalletID], next: Int64?) {
         let page = try self.run(
             """
@@ -72,7 +72,7 @@ extension StoreTransaction {
                 select place from wallet_values where place > $1 order by place limit $2
             ) page
             """,
-            [.number(place), .number(Int64(most))]
+            [.number(place), .number(Int64(limit))]
         )
         guard let last = page.number(0, 0), let count = page.number(0, 1) else { return ([], nil) }
         let rows = try self.run(
@@ -88,7 +88,7 @@ extension StoreTransaction {
             guard rows.bytes(at, 1).flatMap({ NarrowRow(decoding: $0) })?.state.isLinked == true else { return nil }
             return try rows.identifier(at, 0)
         }
-        return (found, count < most ? nil : last)
+        return (found, count < limit ? nil : last)
     }
 
     /// Numbers the ends of this transaction and notifies the servers; does nothing if there are none.

@@ -44,7 +44,7 @@ extension Restoration {
     private func walletsWithoutRecord(in store: SQLiteWalletStore) async throws -> [WalletID] {
         var (damaged, place): ([WalletID], UInt64?) = ([], nil)
         repeat {
-            let check = try await store.checkRecords(after: place, most: Self.stepSize)
+            let check = try await store.checkRecords(after: place, limit: Self.stepSize)
             damaged += check.damaged
             place = check.next
         } while place != nil

@@ -48,13 +48,13 @@ package protocol MaintenanceStore: Sendable {
     /// Returns whether there may be more. A wallet can only be purged if such a search found it or if it ended later.
     func findEarlierEnds(lookingAt most: Int) async throws(StoreError) -> Bool
 
-    /// Examines `most` ended wallets, starting after place `after` or with the first one.
+    /// Examines `limit` ended wallets, starting after place `after` or with the first one.
     ///
-    /// Returns those that ended before `limit`.
+    /// Returns those that ended before `time`.
     func purgeable(
         after: UInt64?,
-        lookingAt most: Int,
-        endedBefore limit: Timestamp
+        lookingAt limit: Int,
+        endedBefore time: Timestamp
     ) async throws(StoreError) -> Purgeable
 
     /// Removes wallets that ended before `limit`, keeping only the data of their deletion codes.
@@ -103,11 +103,11 @@ package protocol MaintenanceStore: Sendable {
     /// Returns whether the attempt records have MACs made with this store's key.
     func recordMACs() async throws(StoreError) -> RecordMACs
 
-    /// Checks the attempt records of up to `most` wallets, starting after place `after` or with the first one.
+    /// Checks the attempt records of up to `limit` wallets, starting after place `after` or with the first one.
     ///
     /// The SQLite store throws ``StoreError/corrupt`` if it may hide wallets, because its rows are out of order or an
     /// index does not lead to one of them.
-    func checkRecords(after: UInt64?, most: Int) async throws(StoreError) -> RecordCheck
+    func checkRecords(after: UInt64?, limit: Int) async throws(StoreError) -> RecordCheck
 }
 
 /// Wallets that can be removed.

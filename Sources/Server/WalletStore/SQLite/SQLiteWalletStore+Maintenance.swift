@@ -81,10 +81,10 @@ extension SQLiteWalletStore: MaintenanceStore {
 
     package func purgeable(
         after: UInt64?,
-        lookingAt most: Int,
-        endedBefore limit: Timestamp
+        lookingAt limit: Int,
+        endedBefore time: Timestamp
     ) async throws(StoreError) -> Purgeable {
-        try await self.queue.perform { try $0.purgeable(after: after, lookingAt: most, endedBefore: limit) }
+        try await self.queue.perform { try $0.purgeable(after: after, lookingAt: limit, endedBefore: time) }
     }
 
     package func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) async throws(StoreError) -> Int {
@@ -152,8 +152,8 @@ extension SQLiteWalletStore: MaintenanceStore {
         try await self.queue.perform { try $0.adoptRecords() }
     }
 
-    package func checkRecords(after: UInt64?, most: Int) async throws(StoreError) -> RecordCheck {
-        try await self.queue.perform { try $0.checkRecords(after: after, most: most) }
+    package func checkRecords(after: UInt64?, limit: Int) async throws(StoreError) -> RecordCheck {
+        try await self.queue.perform { try $0.checkRecords(after: after, limit: limit) }
     }
 
     package func sealedValues(after: UInt64?, limit: Int) async throws(StoreError) -> [SealedWallet] {

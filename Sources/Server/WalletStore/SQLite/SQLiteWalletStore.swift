@@ -335,9 +335,9 @@ extension SQLiteWalletStore {
 
     package func unrecordedBlocks(
         after: UInt64?,
-        lookingAt most: Int
+        lookingAt limit: Int
     ) async throws(StoreError) -> UnrecordedBlocks {
-        try await self.queue.perform { try $0.unrecordedBlocks(after: after, lookingAt: most) }
+        try await self.queue.perform { try $0.unrecordedBlocks(after: after, lookingAt: limit) }
     }
 
     package func isRecorded(blockOf wallet: WalletID) async throws(StoreError) -> Bool {
@@ -361,11 +361,11 @@ extension SQLiteWalletStore {
     /// Reads only a few rows, no matter how many the store has. Keys are assigned in order of registration, so the rows
     /// that are due come first. If the clock was set back, some of them may come after rows that are not due. Those are
     /// found by a walk over all rows, which advances by one step per sweep, or by several if it removes wallets.
-    package func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int {
+    package func sweep(unopenedSince time: Timestamp) async throws(StoreError) -> Int {
         var (removed, due) = (0, 0)
         func step(after place: Int64) async throws(StoreError) -> StoreConnection.SweptMarks {
             let swept = try await self.queue.perform {
-                try $0.sweepUnopened(since: limit, after: place, most: Self.sweptAtOnce)
+                try $0.sweepUnopened(since: time, after: place, limit: Self.sweptAtOnce)
             }
             removed += swept.removed
             due += swept.due
@@ -388,7 +388,7 @@ extension SQLiteWalletStore {
 
 extension Array {
     /// Splits the elements, in order, into chunks of at most this size, each small enough for one step.
-    package func pieces(of most: Int) -> [[Element]] {
-        stride(from: 0, to: self.count, by: most).map { [Element](self[$0..<Swift.min($0 + most, self.count)]) }
+    package func pieces(of limit: Int) -> [[Element]] {
+        stride(from: 0, to: self.count, by: limit).map { [Element](self[$0..<Swift.min($0 + limit, self.count)]) }
     }
 }

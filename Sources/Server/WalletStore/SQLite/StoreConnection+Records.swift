@@ -70,12 +70,12 @@ extension StoreConnection {
         return adopted
     }
 
-    /// Checks the records of the next `most` wallets after `place`.
+    /// Checks the records of the next `limit` wallets after `place`.
     ///
     /// Throws ``StoreError/corrupt`` if the rows are out of order, or if one of them cannot be found through the index.
     /// Either can happen if the disk swaps two sound pages. A wallet then seems to be unknown, or a walk over all
     /// wallets never ends.
-    func checkRecords(after place: UInt64?, most: Int) throws -> RecordCheck {
+    func checkRecords(after place: UInt64?, limit: Int) throws -> RecordCheck {
         let first = place.map { Int64(bitPattern: $0) } ?? .min
         let rows = try Row.fetchAll(
             self.db,
@@ -85,7 +85,7 @@ extension StoreConnection {
                 FROM wallets LEFT JOIN attempts ON attempts.wallet = wallets.key
                 WHERE wallets.key > ? ORDER BY wallets.key LIMIT ?
                 """,
-            arguments: [first, most]
+            arguments: [first, limit]
         )
         var last = first
         let damaged = try rows.compactMap { row -> WalletID? in
@@ -96,7 +96,7 @@ extension StoreConnection {
             let (state, record) = (try row.bytesIfAny(2), try row.bytesIfAny(3))
             return RecordCheck.finding(wallet, state: state, record: record, by: self.key) == .damaged ? wallet : nil
         }
-        let next = rows.count < most ? nil : try rows.last.map { UInt64(bitPattern: try $0.number(0)) }
+        let next = rows.count < limit ? nil : try rows.last.map { UInt64(bitPattern: try $0.number(0)) }
         return RecordCheck(damaged: damaged, next: next)
     }
 

@@ -3,19 +3,19 @@ import Vocabulary
 
 /// Removes rows that are no longer needed, a few at a time.
 extension StoreConnection {
-    /// Removes registrations made before `limit` that have had no session, among the next `most` marks after `start`.
+    /// Removes registrations made before `time` that have had no session, among the next `limit` marks after `start`.
     ///
     /// Stops after ``removedAtOnce`` wallets.
     ///
     /// A wallet's first session does not remove its mark, because each removal would write a separate page. Here, the
     /// marks of one step are adjacent, and the wallet's row shows whether it has had a session. A wallet that ended
     /// before its first session is kept, so that its code is still recognized and its token counts as used.
-    func sweepUnopened(since limit: Timestamp, after start: Int64, most: Int) throws -> SweptMarks {
+    func sweepUnopened(since time: Timestamp, after start: Int64, limit: Int) throws -> SweptMarks {
         let rows = try Row.fetchCursor(
             self.db.makeStatement(
                 sql: "SELECT wallet, registered_at FROM unopened WHERE wallet > ? ORDER BY wallet LIMIT ?"
             ),
-            arguments: [start, most]
+            arguments: [start, limit]
         )
         let state = try self.db.makeStatement(sql: "SELECT state FROM wallets WHERE key = ?")
         let clear = try self.db.makeStatement(sql: "DELETE FROM unopened WHERE wallet = ?")
@@ -24,13 +24,13 @@ extension StoreConnection {
         var (opened, unopened): ([Int64], [WalletKey]) = ([], [])
         while unopened.count < Self.removedAtOnce {
             guard let row = try rows.next() else {
-                if count < most { swept.next = nil }
+                if count < limit { swept.next = nil }
                 break
             }
             let key = try row.number(0)
             swept.next = key
             count += 1
-            guard try row.number(1) < limit.milliseconds else { continue }
+            guard try row.number(1) < time.milliseconds else { continue }
             swept.due += 1
             // Keep a damaged row, so that any access to its wallet reports the damage.
             let found = try state.first([key]) { try? $0.walletState(0) } ?? nil
