@@ -42,7 +42,7 @@ struct MaintenanceTests {
         for _ in 0..<3 { wallets.append(try await TestWallet(in: store, deletionDigest: TestWallet.digest())) }
         try await store.recordWipe(of: wallets[2].id, at: TestWallet.start)
         let some = try await store.sealedValues(after: nil, limit: 2)
-        let rest = try await store.sealedValues(after: some.last?.place, limit: 2)
+        let rest = try await store.sealedValues(after: some.last?.cursor, limit: 2)
         #expect((some + rest).map(\.walletID) == wallets.map(\.id))
         #expect(rest.map { $0.values.shares } == [nil], "a wallet that has ended has no shares")
         let replacements = (some + rest).map { wallet in
@@ -113,7 +113,7 @@ struct MaintenanceTests {
         try await store.recordWipe(of: ids[2], at: self.later)
         var found: [StoredListing] = []
         repeat {
-            found += try await store.listing(after: found.last?.place, limit: 2)
+            found += try await store.listing(after: found.last?.cursor, limit: 2)
         } while found.count.isMultiple(of: 2)
         #expect(found.map(\.walletID) == ids)
         #expect(found.map(\.sessionOpened) == [true, false, true, true, true])

@@ -22,7 +22,7 @@ struct NextSharesTests {
         try await store.beginShareRefresh(at: TestWallet.start)
         while let wallets = try await store.walletsToRefresh(limit: limit) {
             try await store.offer(
-                wallets.map { OfferedShares(place: $0.place, walletID: $0.walletID, next: $0.hasEnded ? nil : next) }
+                wallets.map { OfferedShares(cursor: $0.cursor, walletID: $0.walletID, next: $0.hasEnded ? nil : next) }
             )
         }
     }
@@ -95,7 +95,7 @@ struct NextSharesTests {
         let other = try await TestWallet(in: self.store)
         let next = NextShares(unlock: TestWallet.bytes(80), presence: TestWallet.bytes(80))
         try await self.store.offer(
-            reached.map { OfferedShares(place: $0.place, walletID: $0.walletID, next: next) }
+            reached.map { OfferedShares(cursor: $0.cursor, walletID: $0.walletID, next: next) }
         )
         #expect(try await self.store.unconfirmedShares() == 0)
         #expect(try await self.confirm(other, next) == .notOffered)
@@ -158,7 +158,7 @@ struct NextSharesTests {
         let reached = try #require(try await self.store.walletsToRefresh(limit: 10))
         #expect(try self.folder.contents().range(of: Data(marker)) != nil)
         try await self.store.recordWipe(of: wallet.id, at: TestWallet.start)
-        try await self.store.offer(reached.map { OfferedShares(place: $0.place, walletID: $0.walletID, next: next) })
+        try await self.store.offer(reached.map { OfferedShares(cursor: $0.cursor, walletID: $0.walletID, next: next) })
         #expect(try self.folder.contents().range(of: Data(marker)) == nil)
         guard case .revoked = try await self.confirm(wallet, next) else {
             Issue.record("an ended wallet replaced its shares")

@@ -25,13 +25,13 @@ extension PostgreSQLWalletStore {
     }
 
     package func wallets(linkedTo mac: RecoveryCodeMAC) async throws(StoreError) -> [WalletID] {
-        var (linked, place): ([WalletID], Int64?) = ([], .min)
-        while let after = place {
+        var (linked, cursor): ([WalletID], Int64?) = ([], .min)
+        while let after = cursor {
             let page = try await self.perform(.reading) {
                 try $0.wallets(linkedTo: mac, after: after, lookingAt: Self.searchedAtOnce)
             }
             linked += page.found
-            place = page.next
+            cursor = page.next
         }
         return linked
     }

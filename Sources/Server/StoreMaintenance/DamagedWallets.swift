@@ -32,7 +32,7 @@ extension MaintenanceStore {
             let some = try await self.sealedValues(after: after, limit: limit)
             try await body(some)
             guard some.count == limit, let last = some.last else { return }
-            after = last.place
+            after = last.cursor
         }
     }
 }

@@ -48,13 +48,13 @@ extension Maintenance {
     }
 
     private func damagedRecords() async throws -> [WalletID] {
-        var (damaged, place): ([WalletID], UInt64?) = ([], nil)
+        var (damaged, cursor): ([WalletID], UInt64?) = ([], nil)
         repeat {
-            let check = try await self.parts.store.checkRecords(after: place, limit: Self.stepSize)
+            let check = try await self.parts.store.checkRecords(after: cursor, limit: Self.stepSize)
             damaged += check.damaged
-            place = check.next
-            if place != nil { try await Task.sleep(for: Self.pause) }
-        } while place != nil
+            cursor = check.next
+            if cursor != nil { try await Task.sleep(for: Self.pause) }
+        } while cursor != nil
         return damaged
     }
 }

@@ -40,7 +40,7 @@ extension Maintenance {
                 var offered: [OfferedShares] = []
                 for wallet in wallets {
                     let next = wallet.hasEnded ? nil : try await self.nextShares(of: wallet.walletID)
-                    offered.append(OfferedShares(place: wallet.place, walletID: wallet.walletID, next: next))
+                    offered.append(OfferedShares(cursor: wallet.cursor, walletID: wallet.walletID, next: next))
                 }
                 try await store.offer(offered)
                 let count = wallets.count

@@ -65,7 +65,7 @@ package protocol OperatorStore: Sendable {
     /// is none.
     func purged(deletionCode digest: SHA256Digest) async throws(StoreError) -> Timestamp?
 
-    /// Returns up to `limit` wallets in order of registration, starting after place `after` or with the first one.
+    /// Returns up to `limit` wallets in order of registration, starting after the cursor `after` or with the first one.
     ///
     /// Returns fewer only at the end.
     func listing(after: UInt64?, limit: Int) async throws(StoreError) -> [StoredListing]
@@ -143,7 +143,7 @@ package struct StoredListing: Hashable, Sendable {
     /// The wallet's position in order of registration.
     ///
     /// It is unique and never reused.
-    package var place: UInt64
+    package var cursor: UInt64
     package var walletID: WalletID
     /// The attested platform, or nil if the attested facts do not include it.
     package var platform: Platform?
@@ -160,7 +160,7 @@ package struct StoredListing: Hashable, Sendable {
     package var epochCharges: ArraySlice<EpochCharge>
 
     package init(
-        place: UInt64,
+        cursor: UInt64,
         walletID: WalletID,
         platform: Platform?,
         registeredAt: Timestamp,
@@ -170,7 +170,7 @@ package struct StoredListing: Hashable, Sendable {
         attempts: AttemptRecord?,
         epochCharges: ArraySlice<EpochCharge> = []
     ) {
-        self.place = place
+        self.cursor = cursor
         self.walletID = walletID
         self.platform = platform
         self.registeredAt = registeredAt

@@ -46,7 +46,7 @@ package protocol WalletStore: OperatorStore {
     /// A revoked wallet is left unchanged.
     func recordWipe(of wallet: WalletID, at now: Timestamp) async throws(StoreError)
 
-    /// Examines `limit` attempt records, starting after place `after` or with the first one.
+    /// Examines `limit` attempt records, starting after the cursor `after` or with the first one.
     ///
     /// Returns the permanently blocked wallets in use whose block is not marked as recorded.
     func unrecordedBlocks(after: UInt64?, lookingAt limit: Int) async throws(StoreError) -> UnrecordedBlocks
@@ -72,7 +72,7 @@ package protocol WalletStore: OperatorStore {
 /// Permanently blocked wallets whose block may be missing from the audit log.
 package struct UnrecordedBlocks: Hashable, Sendable {
     package var wallets: [WalletID]
-    /// The place to continue after, or nil at the end.
+    /// The cursor to continue after, or nil at the end.
     package var next: UInt64?
 
     package init(wallets: [WalletID], next: UInt64?) {

@@ -100,7 +100,7 @@ struct SharedMaintenanceTests {
         let next = NextShares(unlock: TestWallet.bytes(80))
         func offer(_ wallets: [RefreshableWallet]) async throws {
             try await self.store.offer(
-                wallets.map { OfferedShares(place: $0.place, walletID: $0.walletID, next: next) }
+                wallets.map { OfferedShares(cursor: $0.cursor, walletID: $0.walletID, next: next) }
             )
         }
         try await self.store.beginShareRefresh(at: TestWallet.start)
@@ -119,7 +119,7 @@ struct SharedMaintenanceTests {
         try await self.store.beginShareRefresh(at: TestWallet.start)
         while let wallets = try await self.store.walletsToRefresh(limit: 3) {
             try await self.store.offer(
-                wallets.map { OfferedShares(place: $0.place, walletID: $0.walletID, next: next) }
+                wallets.map { OfferedShares(cursor: $0.cursor, walletID: $0.walletID, next: next) }
             )
         }
     }

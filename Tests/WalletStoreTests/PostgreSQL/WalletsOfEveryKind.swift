@@ -58,7 +58,7 @@ struct WalletsOfEveryKind {
         let some = try #require(try await store.walletsToRefresh(limit: 100))
         try await store.offer(
             some.filter { $0.walletID == self.offered.id }.map {
-                OfferedShares(place: $0.place, walletID: $0.walletID, next: self.next)
+                OfferedShares(cursor: $0.cursor, walletID: $0.walletID, next: self.next)
             }
         )
     }

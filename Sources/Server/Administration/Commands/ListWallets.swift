@@ -74,7 +74,7 @@ package struct ListWallets: AdminCall {
             let listings = try await server.store.listing(after: next, limit: StoredListing.countPerStep)
             count += listings.count
             for listing in listings {
-                next = listing.place
+                next = listing.cursor
                 let wallet = Wallet(
                     wallet: listing.walletID,
                     state: listing.condition(policy: attempts, now: now),

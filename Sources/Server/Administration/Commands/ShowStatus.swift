@@ -143,7 +143,7 @@ package struct ShowStatus: AdminCall {
                 counts[listing.condition(policy: service.server.rules.attempts, now: now), default: 0] += 1
             }
             guard listings.count == StoredListing.countPerStep, let last = listings.last else { return counts }
-            after = last.place
+            after = last.cursor
         }
     }
 

@@ -115,16 +115,16 @@ package struct StoreCopy: Sendable {
         }
         let before = try await self.target.walletCount()
         var done = before
-        var place = try await self.target.perform(.reading) { try $0.lastCopiedPlace() }
+        var cursor = try await self.target.perform(.reading) { try $0.lastCopied() }
         while true {
             try self.onProgress(.copying, done, total)
-            let page = try await self.source.copiedWallets(after: place, limit: self.pageSize)
+            let page = try await self.source.copiedWallets(after: cursor, limit: self.pageSize)
             if !page.wallets.isEmpty {
                 try await self.target.perform(.writing) { try $0.add(page.wallets, of: copy) }
             }
             done += page.wallets.count
             guard let next = page.next else { return before }
-            place = next
+            cursor = next
         }
     }
 
@@ -154,14 +154,14 @@ package struct StoreCopy: Sendable {
             for entry in entries { digest.add(entry, of: list) }
         }
         var damaged: [WalletID] = []
-        var place: Int64?
+        var cursor: Int64?
         repeat {
-            let page = try await store.copiedWallets(after: place, limit: self.pageSize)
+            let page = try await store.copiedWallets(after: cursor, limit: self.pageSize)
             for wallet in page.wallets { digest.add(wallet) }
             damaged += page.damaged.prefix(StoreCopyFailure.mostNamed - damaged.count)
-            place = page.next
+            cursor = page.next
             try self.onProgress(stage, digest.wallets, total)
-        } while place != nil
+        } while cursor != nil
         guard damaged.isEmpty else {
             throw stage == .checking ? StoreCopyFailure.damaged(damaged) : StoreCopyFailure.differs
         }

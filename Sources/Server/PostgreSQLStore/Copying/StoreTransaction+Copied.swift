@@ -13,10 +13,10 @@ extension StoreTransaction {
             epochs: try self.session.epochs(),
             vaultVersions: try self.vaultVersions(),
             refresh: try (0..<refresh.count).first.map { row in
-                guard let place = refresh.number(row, 1), let last = refresh.number(row, 2) else {
+                guard let cursor = refresh.number(row, 1), let last = refresh.number(row, 2) else {
                     throw StoreError.corrupt
                 }
-                return CopiedFacts.Refresh(begunAt: try refresh.time(row, 0), place: place, last: last)
+                return CopiedFacts.Refresh(begunAt: try refresh.time(row, 0), cursor: cursor, last: last)
             }
         )
     }
@@ -33,7 +33,7 @@ extension StoreTransaction {
         }
     }
 
-    func copiedWallets(after place: Int64?, limit: Int) throws -> CopiedPage {
+    func copiedWallets(after cursor: Int64?, limit: Int) throws -> CopiedPage {
         let rows = try self.run(
             """
             select \(StoredValues.columns), v.deletion_digest, v.registered_at, v.attested, u.registered_at, e.at, s.at,
@@ -46,7 +46,7 @@ extension StoreTransaction {
             left join recorded_blocks b on b.id = v.id
             order by v.place
             """,
-            [.number(place ?? .min), .number(Int64(limit))]
+            [.number(cursor ?? .min), .number(Int64(limit))]
         )
         var page = CopiedPage(wallets: [], damaged: [], next: nil)
         for row in 0..<rows.count {
@@ -136,7 +136,7 @@ extension StoreTransaction {
         if let refresh = facts.refresh {
             try self.run(
                 "insert into share_refresh (begun_at, place, last) values ($1, $2, $3)",
-                [.number(refresh.begunAt.milliseconds), .number(refresh.place), .number(refresh.last)]
+                [.number(refresh.begunAt.milliseconds), .number(refresh.cursor), .number(refresh.last)]
             )
         }
         return true
@@ -169,8 +169,8 @@ extension StoreTransaction {
         guard !copy.isFinished, try self.copyMark() == copy else { throw StoreError.corrupt }
     }
 
-    /// The place of the last wallet, after which a copy continues.
-    func lastCopiedPlace() throws -> Int64? {
+    /// The cursor of the last wallet, after which a copy continues.
+    func lastCopied() throws -> Int64? {
         try self.run("select max(place) from wallet_values").number(0, 0)
     }
 

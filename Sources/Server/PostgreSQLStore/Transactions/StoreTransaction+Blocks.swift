@@ -7,14 +7,14 @@ internal import WalletStore
 extension StoreTransaction {
     /// Returns those of the next `limit` wallets that are in use and permanently blocked, but whose block is not noted
     /// as recorded.
-    func unrecordedBlocks(after place: UInt64?, lookingAt limit: Int) throws -> UnrecordedBlocks {
+    func unrecordedBlocks(after cursor: UInt64?, lookingAt limit: Int) throws -> UnrecordedBlocks {
         let rows = try self.run(
             """
             select w.id, w.record, v.place, r.id is not null
             from (\(Self.nextWallets)) v
             left join wallets w on w.id = v.id left join recorded_blocks r on r.id = v.id order by v.place
             """,
-            [.after(place), .number(Int64(limit))]
+            [.after(cursor), .number(Int64(limit))]
         )
         // A damaged row is not judged; the damage is reported when its wallet is accessed.
         let wallets = (0..<rows.count).compactMap { at -> WalletID? in

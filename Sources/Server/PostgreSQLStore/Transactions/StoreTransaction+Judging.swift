@@ -81,13 +81,13 @@ extension PostgreSQLRows {
         return value
     }
 
-    /// The place in this column after which the next page begins, or nil if fewer than `limit` rows were found.
+    /// The cursor in this column after which the next page begins, or nil if fewer than `limit` rows were found.
     func nextPage(after column: Int, _ limit: Int) -> UInt64? {
         self.count < limit ? nil : self.number(self.count - 1, column).map { UInt64(bitPattern: $0) }
     }
 }
 
 extension PostgreSQLValue {
-    /// The place after which a page of rows begins, or nil for the first page.
-    static func after(_ place: UInt64?) -> PostgreSQLValue { .number(place.map { Int64(bitPattern: $0) } ?? -1) }
+    /// The cursor after which a page of rows begins, or nil for the first page.
+    static func after(_ cursor: UInt64?) -> PostgreSQLValue { .number(cursor.map { Int64(bitPattern: $0) } ?? -1) }
 }

@@ -9,19 +9,19 @@ extension StoreTransaction {
         return Int(rows.number(0, 0) ?? 0)
     }
 
-    func sealedValues(after place: UInt64?, limit: Int) throws -> [SealedWallet] {
+    func sealedValues(after cursor: UInt64?, limit: Int) throws -> [SealedWallet] {
         let rows = try self.run(
             """
             select \(StoredValues.columns) from (\(Self.nextWallets)) v left join wallets w on w.id = v.id
             order by v.place
             """,
-            [.after(place), .number(Int64(limit))]
+            [.after(cursor), .number(Int64(limit))]
         )
         return try (0..<rows.count).map { at in
             let wallet: WalletID = try rows.identifier(at, 0)
             let values = try StoredValues(rows, at: at, of: wallet, by: self.key)
             return SealedWallet(
-                place: UInt64(bitPattern: values.row.key.number),
+                cursor: UInt64(bitPattern: values.row.key.number),
                 walletID: wallet,
                 values: values.row.sealedValues(with: values.next)
             )
@@ -39,14 +39,14 @@ extension StoreTransaction {
         }
     }
 
-    /// Checks the attempts of the next `limit` wallets after `place`.
-    func checkRecords(after place: UInt64?, limit: Int) throws -> RecordCheck {
+    /// Checks the attempts of the next `limit` wallets after `cursor`.
+    func checkRecords(after cursor: UInt64?, limit: Int) throws -> RecordCheck {
         let rows = try self.run(
             """
             select v.id, w.record, v.place, v.version from (\(Self.nextWallets)) v
             left join wallets w on w.id = v.id order by v.place
             """,
-            [.after(place), .number(Int64(limit))]
+            [.after(cursor), .number(Int64(limit))]
         )
         let damaged = try (0..<rows.count).compactMap { at -> WalletID? in
             let wallet: WalletID = try rows.identifier(at, 0)
@@ -67,14 +67,14 @@ extension StoreTransaction {
 
 /// Steps that remove wallets that ended long ago.
 extension StoreTransaction {
-    func purgeable(after place: UInt64?, lookingAt limit: Int, endedBefore time: Timestamp) throws -> Purgeable {
+    func purgeable(after cursor: UInt64?, lookingAt limit: Int, endedBefore time: Timestamp) throws -> Purgeable {
         let ended = try self.run(
             """
             select e.id, w.record, e.place
             from (select * from ended where place > $1 order by place limit $2) e left join wallets w on w.id = e.id
             order by e.place
             """,
-            [.after(place), .number(Int64(limit))]
+            [.after(cursor), .number(Int64(limit))]
         )
         let wallets = try (0..<ended.count).compactMap { at -> WalletID? in
             // A damaged row is not purged; the damage is reported when its wallet is accessed.
@@ -124,20 +124,20 @@ extension StoreTransaction {
     /// A wallet with damaged rows counts as ended, so that the others do not wait for it.
     func walletsToRefresh(limit: Int) throws -> [RefreshableWallet]? {
         let refresh = try self.run("select place, last from share_refresh")
-        guard refresh.count == 1, let place = refresh.number(0, 0), let last = refresh.number(0, 1) else { return nil }
+        guard refresh.count == 1, let cursor = refresh.number(0, 0), let last = refresh.number(0, 1) else { return nil }
         let rows = try self.run(
             """
             select v.place, v.id, w.record
             from (select * from wallet_values where place > $1 and place <= $2 order by place limit $3) v
             left join wallets w on w.id = v.id order by v.place
             """,
-            [.number(place), .number(last), .number(Int64(limit))]
+            [.number(cursor), .number(last), .number(Int64(limit))]
         )
         return try (0..<rows.count).map { at in
-            guard let place = rows.number(at, 0) else { throw StoreError.corrupt }
+            guard let cursor = rows.number(at, 0) else { throw StoreError.corrupt }
             let narrow = rows.bytes(at, 2).flatMap { NarrowRow(decoding: $0) }
             return RefreshableWallet(
-                place: UInt64(bitPattern: place),
+                cursor: UInt64(bitPattern: cursor),
                 walletID: try rows.identifier(at, 1),
                 hasEnded: narrow.map { $0.state.revocation != nil } ?? true
             )
@@ -147,7 +147,7 @@ extension StoreTransaction {
     /// Checks each wallet again, because it may have ended, or another wallet may have taken its id, since it was read.
     ///
     /// The progress skips no wallet that is not among these, because another server may have begun a refresh in the
-    /// meantime, and a registration may have been committed after others with higher places.
+    /// meantime, and a registration may have been committed after others with higher row numbers.
     func offer(_ shares: [OfferedShares]) throws {
         guard let last = shares.last else {
             try self.run(
@@ -161,12 +161,12 @@ extension StoreTransaction {
         }
         for offered in shares.inLockOrder(\.walletID) {
             guard let next = offered.next, var values = try self.lockIntact(offered.walletID),
-                values.row.key.number == Int64(bitPattern: offered.place), values.row.state.revocation == nil
+                values.row.key.number == Int64(bitPattern: offered.cursor), values.row.state.revocation == nil
             else { continue }
             values.next = next
             try self.keepAll(values)
         }
-        let places = shares.map { "\(Int64(bitPattern: $0.place))" }.joined(separator: ",")
+        let cursors = shares.map { "\(Int64(bitPattern: $0.cursor))" }.joined(separator: ",")
         try self.run(
             """
             update share_refresh set place = $2 where not exists (
@@ -174,7 +174,7 @@ extension StoreTransaction {
                     and v.place <> all(string_to_array($1, ',')::bigint[])
             ) and place < $2
             """,
-            [.text(places), .number(Int64(bitPattern: last.place))]
+            [.text(cursors), .number(Int64(bitPattern: last.cursor))]
         )
     }
 

@@ -32,23 +32,23 @@ extension StoreTransaction {
         )
     }
 
-    func listing(after place: UInt64?, limit: Int) throws -> [StoredListing] {
+    func listing(after cursor: UInt64?, limit: Int) throws -> [StoredListing] {
         let rows = try self.run(
             """
             select \(StoredValues.columns), v.registered_at, s.at, v.attested::json ->> 'platform', v.id
             from (\(Self.nextWallets)) v left join wallets w on w.id = v.id
             left join last_sessions s on s.id = v.id order by v.place
             """,
-            [.after(place), .number(Int64(limit))]
+            [.after(cursor), .number(Int64(limit))]
         )
         return try (0..<rows.count).map { at in
             let wallet: WalletID = try rows.identifier(at, 16)
-            guard let place = rows.number(at, 2) else { throw StoreError.corrupt }
+            guard let cursor = rows.number(at, 2) else { throw StoreError.corrupt }
             // Rows that do not decode are listed as a damaged wallet's, so that they hide no other wallet.
             let values = try? StoredValues(rows, at: at, of: wallet, by: self.key)
             let charges = values.flatMap { try? $0.row.state.missing(of: self.facts.charges) }
             return StoredListing(
-                place: UInt64(bitPattern: place),
+                cursor: UInt64(bitPattern: cursor),
                 walletID: wallet,
                 platform: rows.text(at, 15).flatMap { Platform(rawValue: $0) },
                 registeredAt: try rows.time(at, 13),

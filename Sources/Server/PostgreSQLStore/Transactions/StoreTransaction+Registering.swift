@@ -37,10 +37,10 @@ extension StoreTransaction {
                 .number(registration.now.milliseconds), .text(registration.attested),
             ]
         )
-        guard let place = inserted.number(0, 0) else { throw StoreError.corrupt }
+        guard let number = inserted.number(0, 0) else { throw StoreError.corrupt }
         try self.run(
             "insert into unopened (place, id, registered_at) values ($1, $2, $3)",
-            [.number(place), id, .number(registration.now.milliseconds)]
+            [.number(number), id, .number(registration.now.milliseconds)]
         )
     }
 

@@ -58,12 +58,12 @@ extension StoreTransaction {
     }
 
     /// Returns the wallets linked to a recovery code, including ended ones, among the next `limit` wallets after a
-    /// place, and the place to continue after, or nil at the end.
+    /// cursor, and the cursor to continue after, or nil at the end.
     ///
     /// Reads every wide row: an index would be written only for a right PIN.
     func wallets(
         linkedTo mac: RecoveryCodeMAC,
-        after place: Int64,
+        after cursor: Int64,
         lookingAt limit: Int
     ) throws -> (found: [WalletID], next: Int64?) {
         let page = try self.run(
@@ -72,7 +72,7 @@ extension StoreTransaction {
                 select place from wallet_values where place > $1 order by place limit $2
             ) page
             """,
-            [.number(place), .number(Int64(limit))]
+            [.number(cursor), .number(Int64(limit))]
         )
         guard let last = page.number(0, 0), let count = page.number(0, 1) else { return ([], nil) }
         let rows = try self.run(
@@ -80,7 +80,7 @@ extension StoreTransaction {
             select v.id, w.record from wallet_values v left join wallets w on w.id = v.id
             where v.place > $1 and v.place <= $2 and v.recovery_mac = $3
             """,
-            [.number(place), .number(last), .bytes(mac.bytes)]
+            [.number(cursor), .number(last), .bytes(mac.bytes)]
         )
         let found = try (0..<rows.count).compactMap { at -> WalletID? in
             // A wallet without a link has a MAC of all zeros. A damaged row is not judged, and does not delay any other

@@ -80,14 +80,14 @@ final class PermanentBlocks: Sendable {
     }
 
     private func searchAll(log: Logger) async throws(StoreError) {
-        var place: UInt64?
+        var cursor: UInt64?
         repeat {
-            let found = try await self.store.unrecordedBlocks(after: place, lookingAt: Self.searchedAtOnce)
-            place = found.next
+            let found = try await self.store.unrecordedBlocks(after: cursor, lookingAt: Self.searchedAtOnce)
+            cursor = found.next
             guard !found.wallets.isEmpty else { continue }
             guard await self.enter(found.wallets, log: log) else { return }
             try await self.store.noteRecorded(blocksOf: found.wallets)
-        } while place != nil
+        } while cursor != nil
     }
 
     private func enter(_ wallets: [WalletID], log: Logger) async -> Bool {

@@ -42,12 +42,12 @@ extension Restoration {
 
     /// Returns the wallets in use whose attempt record was not written for them by a server.
     private func walletsWithoutRecord(in store: SQLiteWalletStore) async throws -> [WalletID] {
-        var (damaged, place): ([WalletID], UInt64?) = ([], nil)
+        var (damaged, cursor): ([WalletID], UInt64?) = ([], nil)
         repeat {
-            let check = try await store.checkRecords(after: place, limit: Self.stepSize)
+            let check = try await store.checkRecords(after: cursor, limit: Self.stepSize)
             damaged += check.damaged
-            place = check.next
-        } while place != nil
+            cursor = check.next
+        } while cursor != nil
         return damaged
     }
 

@@ -10,7 +10,7 @@ package protocol CopiedStore: Sendable {
     /// Returns fewer only at the end.
     func copiedEntries(of list: CopiedList, after: [UInt8]?, limit: Int) async throws(StoreError) -> [CopiedEntry]
 
-    /// Returns up to `limit` wallets in order of registration, starting after place `after` or with the first one.
+    /// Returns up to `limit` wallets in order of registration, starting after the cursor `after` or with the first one.
     func copiedWallets(after: Int64?, limit: Int) async throws(StoreError) -> CopiedPage
 
     func walletCount() async throws(StoreError) -> Int
@@ -21,7 +21,7 @@ package struct CopiedPage: Hashable, Sendable {
     package var wallets: [CopiedWallet]
     /// The wallets that cannot be copied because a value is missing or was not written by a server of this store.
     package var damaged: [WalletID]
-    /// The place to continue after, or nil at the end.
+    /// The cursor to continue after, or nil at the end.
     package var next: Int64?
 
     package init(wallets: [CopiedWallet], damaged: [WalletID], next: Int64?) {
@@ -66,13 +66,13 @@ package struct CopiedFacts: Hashable, Sendable {
 
     package struct Refresh: Hashable, Sendable {
         package var begunAt: Timestamp
-        /// The place after which the refresh will continue.
-        package var place: Int64
+        /// The cursor after which the refresh will continue.
+        package var cursor: Int64
         package var last: Int64
 
-        package init(begunAt: Timestamp, place: Int64, last: Int64) {
+        package init(begunAt: Timestamp, cursor: Int64, last: Int64) {
             self.begunAt = begunAt
-            self.place = place
+            self.cursor = cursor
             self.last = last
         }
     }

@@ -44,7 +44,7 @@ package struct CopyDigest: Hashable, Sendable {
             fields.add(version.check)
         }
         fields.add(facts.refresh?.begunAt.milliseconds)
-        fields.add(facts.refresh?.place)
+        fields.add(facts.refresh?.cursor)
         fields.add(facts.refresh?.last)
         self.add(.facts, fields)
     }

@@ -31,8 +31,8 @@ package protocol MaintenanceStore: Sendable {
     /// A restore calls this before the server accepts clients.
     func open(_ epochs: [StoredEpoch]) async throws(StoreError)
 
-    /// Returns the sealed values of up to `limit` wallets in order of registration, starting after place `after` or
-    /// with the first one.
+    /// Returns the sealed values of up to `limit` wallets in order of registration, starting after the cursor `after`
+    /// or with the first one.
     ///
     /// Returns fewer only at the end.
     func sealedValues(after: UInt64?, limit: Int) async throws(StoreError) -> [SealedWallet]
@@ -48,7 +48,7 @@ package protocol MaintenanceStore: Sendable {
     /// Returns whether there may be more. A wallet can only be purged if such a search found it or if it ended later.
     func findEarlierEnds(lookingAt most: Int) async throws(StoreError) -> Bool
 
-    /// Examines `limit` ended wallets, starting after place `after` or with the first one.
+    /// Examines `limit` ended wallets, starting after the cursor `after` or with the first one.
     ///
     /// Returns those that ended before `time`.
     func purgeable(
@@ -103,7 +103,7 @@ package protocol MaintenanceStore: Sendable {
     /// Returns whether the attempt records have MACs made with this store's key.
     func recordMACs() async throws(StoreError) -> RecordMACs
 
-    /// Checks the attempt records of up to `limit` wallets, starting after place `after` or with the first one.
+    /// Checks the attempt records of up to `limit` wallets, starting after the cursor `after` or with the first one.
     ///
     /// The SQLite store throws ``StoreError/corrupt`` if it may hide wallets, because its rows are out of order or an
     /// index does not lead to one of them.
@@ -113,7 +113,7 @@ package protocol MaintenanceStore: Sendable {
 /// Wallets that can be removed.
 package struct Purgeable: Hashable, Sendable {
     package var wallets: [WalletID]
-    /// The place to continue after, or nil at the end.
+    /// The cursor to continue after, or nil at the end.
     package var next: UInt64?
 
     package init(wallets: [WalletID], next: UInt64?) {

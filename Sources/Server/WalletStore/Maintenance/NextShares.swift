@@ -18,13 +18,13 @@ package struct NextShares: Hashable, Sendable {
 /// A wallet whose shares are replaced by a refresh.
 package struct RefreshableWallet: Hashable, Sendable {
     /// The wallet's position in order of registration.
-    package var place: UInt64
+    package var cursor: UInt64
     package var walletID: WalletID
     /// Whether the wallet has ended, in which case its shares are destroyed.
     package var hasEnded: Bool
 
-    package init(place: UInt64, walletID: WalletID, hasEnded: Bool) {
-        self.place = place
+    package init(cursor: UInt64, walletID: WalletID, hasEnded: Bool) {
+        self.cursor = cursor
         self.walletID = walletID
         self.hasEnded = hasEnded
     }
@@ -33,13 +33,13 @@ package struct RefreshableWallet: Hashable, Sendable {
 /// The next shares of a wallet that a refresh has reached.
 package struct OfferedShares: Hashable, Sendable {
     /// The wallet's position in order of registration.
-    package var place: UInt64
+    package var cursor: UInt64
     package var walletID: WalletID
     /// The next shares, or nil if the wallet has ended.
     package var next: NextShares?
 
-    package init(place: UInt64, walletID: WalletID, next: NextShares?) {
-        self.place = place
+    package init(cursor: UInt64, walletID: WalletID, next: NextShares?) {
+        self.cursor = cursor
         self.walletID = walletID
         self.next = next
     }

@@ -13,7 +13,7 @@ package enum RecordMACs: Hashable, Sendable {
 package struct RecordCheck: Hashable, Sendable {
     /// The wallets in use whose record is missing or was not written by this server.
     package var damaged: [WalletID]
-    /// The place to continue after, or nil at the end.
+    /// The cursor to continue after, or nil at the end.
     package var next: UInt64?
 
     package init(damaged: [WalletID], next: UInt64?) {

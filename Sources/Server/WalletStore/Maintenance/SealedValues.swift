@@ -32,12 +32,12 @@ package struct SealedValues: Hashable, Sendable {
 /// A wallet and its sealed values.
 package struct SealedWallet: Hashable, Sendable {
     /// The wallet's position in order of registration.
-    package var place: UInt64
+    package var cursor: UInt64
     package var walletID: WalletID
     package var values: SealedValues
 
-    package init(place: UInt64, walletID: WalletID, values: SealedValues) {
-        self.place = place
+    package init(cursor: UInt64, walletID: WalletID, values: SealedValues) {
+        self.cursor = cursor
         self.walletID = walletID
         self.values = values
     }

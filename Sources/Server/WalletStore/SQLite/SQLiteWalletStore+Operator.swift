@@ -93,14 +93,14 @@ extension SQLiteWalletStore {
     }
 
     package func keepLastSessions(_ sessions: [WalletID: Timestamp]) async throws(StoreError) {
-        var places: [(wallet: WalletID, key: WalletKey)] = []
+        var rows: [(wallet: WalletID, key: WalletKey)] = []
         for wallets in Array(sessions.keys).pieces(of: Self.keptAtOnce) {
-            places += try await self.queue.perform { try $0.places(of: wallets) }
+            rows += try await self.queue.perform { try $0.keys(of: wallets) }
         }
         // Sort by row, so that rows on the same page are written together.
-        places.sort { $0.key.number < $1.key.number }
-        for some in places.pieces(of: Self.keptAtOnce) {
-            let known = some.compactMap { place in sessions[place.wallet].map { (wallet: place.wallet, at: $0) } }
+        rows.sort { $0.key.number < $1.key.number }
+        for some in rows.pieces(of: Self.keptAtOnce) {
+            let known = some.compactMap { row in sessions[row.wallet].map { (wallet: row.wallet, at: $0) } }
             try await self.queue.perform { try $0.keepLastSessions(known) }
         }
     }

@@ -363,9 +363,9 @@ extension SQLiteWalletStore {
     /// found by a walk over all rows, which advances by one step per sweep, or by several if it removes wallets.
     package func sweep(unopenedSince time: Timestamp) async throws(StoreError) -> Int {
         var (removed, due) = (0, 0)
-        func step(after place: Int64) async throws(StoreError) -> StoreConnection.SweptMarks {
+        func step(after cursor: Int64) async throws(StoreError) -> StoreConnection.SweptMarks {
             let swept = try await self.queue.perform {
-                try $0.sweepUnopened(since: time, after: place, limit: Self.sweptAtOnce)
+                try $0.sweepUnopened(since: time, after: cursor, limit: Self.sweptAtOnce)
             }
             removed += swept.removed
             due += swept.due

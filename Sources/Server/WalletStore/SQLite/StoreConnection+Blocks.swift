@@ -4,10 +4,10 @@ import Vocabulary
 
 /// Permanent blocks, and whether they are recorded in the audit log.
 extension StoreConnection {
-    /// Examines the next `limit` attempt records after `place`.
+    /// Examines the next `limit` attempt records after `cursor`.
     ///
     /// Returns the permanently blocked wallets in use that ``noteRecorded(blocksOf:)`` has not marked yet.
-    func unrecordedBlocks(after place: UInt64?, lookingAt limit: Int) throws -> UnrecordedBlocks {
+    func unrecordedBlocks(after cursor: UInt64?, lookingAt limit: Int) throws -> UnrecordedBlocks {
         let rows = try Row.fetchAll(
             self.db,
             sql: """
@@ -16,7 +16,7 @@ extension StoreConnection {
                 LEFT JOIN recorded_blocks ON recorded_blocks.wallet = attempts.wallet
                 WHERE attempts.wallet > ? ORDER BY attempts.wallet LIMIT ?
                 """,
-            arguments: [place.map { Int64(bitPattern: $0) } ?? .min, limit]
+            arguments: [cursor.map { Int64(bitPattern: $0) } ?? .min, limit]
         )
         let wallets = try rows.compactMap { row -> WalletID? in
             // A damaged row is not judged. Any access to its wallet reports the damage.

@@ -24,7 +24,7 @@ extension StoreConnection {
             refresh: try refresh.map { row in
                 CopiedFacts.Refresh(
                     begunAt: Timestamp(milliseconds: try row.number(0)),
-                    place: try row.number(1),
+                    cursor: try row.number(1),
                     last: try row.number(2)
                 )
             }
@@ -45,7 +45,7 @@ extension StoreConnection {
         ).map { CopiedEntry(key: try $0.bytes(0), at: Timestamp(milliseconds: try $0.number(1))) }
     }
 
-    func copiedWallets(after place: Int64?, limit: Int) throws -> CopiedPage {
+    func copiedWallets(after cursor: Int64?, limit: Int) throws -> CopiedPage {
         let rows = try Row.fetchAll(
             self.db,
             sql: """
@@ -62,7 +62,7 @@ extension StoreConnection {
                 LEFT JOIN recorded_blocks b ON b.wallet = w.key
                 WHERE w.key > ? ORDER BY w.key LIMIT ?
                 """,
-            arguments: [place ?? .min, limit]
+            arguments: [cursor ?? .min, limit]
         )
         var page = CopiedPage(wallets: [], damaged: [], next: nil)
         for row in rows {

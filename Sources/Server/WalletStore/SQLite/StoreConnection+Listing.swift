@@ -6,7 +6,7 @@ import Vocabulary
 ///
 /// They read a few rows at a time so that PIN checks do not wait long.
 extension StoreConnection {
-    /// Returns rows in order of registration, starting after the one at place `after`.
+    /// Returns rows in order of registration, starting after the one at the cursor `after`.
     ///
     /// A wallet whose state does not decode is listed as a damaged one, so that one wallet hides no other.
     func listing(after: UInt64?, limit: Int) throws -> [StoredListing] {
@@ -29,7 +29,7 @@ extension StoreConnection {
             let charges = state.flatMap { try? self.charges(after: $0) }
             let attempts = charges == nil ? nil : try self.attempts(in: row, at: 4, of: wallet)
             return StoredListing(
-                place: UInt64(bitPattern: try row.number(0)),
+                cursor: UInt64(bitPattern: try row.number(0)),
                 walletID: wallet,
                 platform: String.fromDatabaseValue(row[6]).flatMap { Platform(rawValue: $0) },
                 registeredAt: Timestamp(milliseconds: try row.number(3)),

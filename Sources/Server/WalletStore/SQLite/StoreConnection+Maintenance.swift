@@ -44,8 +44,8 @@ extension StoreConnection {
 
     /// Searches the next wallets for links to a recovery code.
     ///
-    /// Returns the linked ones, including ended ones, and the place to continue after. The column has no index, because
-    /// only a right PIN would write to it. Instead, every wallet is read, a few at a time.
+    /// Returns the linked ones, including ended ones, and the cursor to continue after. The column has no index,
+    /// because only a right PIN would write to it. Instead, every wallet is read, a few at a time.
     ///
     /// - Returns: Nil after the last wallet.
     func linked(
@@ -77,7 +77,7 @@ extension StoreConnection {
         return try statement.all { row in
             let wallet = try WalletRow(row)
             return SealedWallet(
-                place: UInt64(bitPattern: wallet.key.number),
+                cursor: UInt64(bitPattern: wallet.key.number),
                 walletID: try row.identifier(9),
                 values: wallet.sealedValues(with: try self.nextShares(of: wallet.key))
             )

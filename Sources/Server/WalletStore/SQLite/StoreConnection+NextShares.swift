@@ -98,7 +98,7 @@ extension StoreConnection {
             arguments: [try refresh.number(0), try refresh.number(1), limit]
         ).map { row in
             RefreshableWallet(
-                place: UInt64(bitPattern: try row.number(0)),
+                cursor: UInt64(bitPattern: try row.number(0)),
                 walletID: try row.identifier(2),
                 hasEnded: (try? row.walletState(1)).map { $0.revocation != nil } ?? true
             )
@@ -112,7 +112,7 @@ extension StoreConnection {
         guard let last = shares.last else { return try self.db.execute(sql: "DELETE FROM share_refresh") }
         let look = try self.db.makeStatement(sql: "SELECT state FROM wallets WHERE key = ? AND id = ?")
         for offered in shares {
-            let key = WalletKey(number: Int64(bitPattern: offered.place))
+            let key = WalletKey(number: Int64(bitPattern: offered.cursor))
             guard let next = offered.next,
                 let state = try look.first([key.number, offered.walletID.blob], { try? $0.walletState(0) }) ?? nil,
                 state.revocation == nil
@@ -121,7 +121,7 @@ extension StoreConnection {
         }
         try self.db.execute(
             sql: "UPDATE share_refresh SET place = ?",
-            arguments: [Int64(bitPattern: last.place)]
+            arguments: [Int64(bitPattern: last.cursor)]
         )
     }
 

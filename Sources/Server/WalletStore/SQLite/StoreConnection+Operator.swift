@@ -103,7 +103,7 @@ extension StoreConnection {
     }
 
     /// Returns the row numbers of the given wallets, skipping unknown ones.
-    func places(of wallets: [WalletID]) throws -> [(wallet: WalletID, key: WalletKey)] {
+    func keys(of wallets: [WalletID]) throws -> [(wallet: WalletID, key: WalletKey)] {
         let statement = try self.db.makeStatement(sql: "SELECT key FROM wallets WHERE id = ?")
         return try wallets.compactMap { wallet in
             try statement.first([wallet.blob]) { (wallet, WalletKey(number: try $0.number(0))) }

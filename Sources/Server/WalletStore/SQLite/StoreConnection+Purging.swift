@@ -39,7 +39,7 @@ extension StoreConnection {
 
     /// Examines the next `limit` ended wallets.
     ///
-    /// Returns those that ended before `time` and the place to continue after, or nil at the end. Reads only ended
+    /// Returns those that ended before `time` and the cursor to continue after, or nil at the end. Reads only ended
     /// wallets, and only the rows of those that may be due.
     func purgeable(after: UInt64?, lookingAt limit: Int, endedBefore time: Timestamp) throws -> Purgeable {
         let ended = try Row.fetchAll(

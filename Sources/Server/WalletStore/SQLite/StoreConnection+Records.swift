@@ -70,13 +70,13 @@ extension StoreConnection {
         return adopted
     }
 
-    /// Checks the records of the next `limit` wallets after `place`.
+    /// Checks the records of the next `limit` wallets after `cursor`.
     ///
     /// Throws ``StoreError/corrupt`` if the rows are out of order, or if one of them cannot be found through the index.
     /// Either can happen if the disk swaps two sound pages. A wallet then seems to be unknown, or a walk over all
     /// wallets never ends.
-    func checkRecords(after place: UInt64?, limit: Int) throws -> RecordCheck {
-        let first = place.map { Int64(bitPattern: $0) } ?? .min
+    func checkRecords(after cursor: UInt64?, limit: Int) throws -> RecordCheck {
+        let first = cursor.map { Int64(bitPattern: $0) } ?? .min
         let rows = try Row.fetchAll(
             self.db,
             sql: """
