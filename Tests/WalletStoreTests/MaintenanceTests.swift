@@ -41,11 +41,11 @@ struct MaintenanceTests {
         var wallets: [TestWallet] = []
         for _ in 0..<3 { wallets.append(try await TestWallet(in: store, deletionDigest: TestWallet.digest())) }
         try await store.recordWipe(of: wallets[2].id, at: TestWallet.start)
-        let some = try await store.sealedValues(after: nil, limit: 2)
-        let rest = try await store.sealedValues(after: some.last?.cursor, limit: 2)
-        #expect((some + rest).map(\.walletID) == wallets.map(\.id))
+        let page = try await store.sealedValues(after: nil, limit: 2)
+        let rest = try await store.sealedValues(after: page.last?.cursor, limit: 2)
+        #expect((page + rest).map(\.walletID) == wallets.map(\.id))
         #expect(rest.map { $0.values.shares } == [nil], "a wallet that has ended has no shares")
-        let replacements = (some + rest).map { wallet in
+        let replacements = (page + rest).map { wallet in
             var new = wallet.values
             new.identity = TestWallet.bytes(new.identity.count)
             if let shares = new.shares { new.shares?.unlock = TestWallet.bytes(shares.unlock.count) }

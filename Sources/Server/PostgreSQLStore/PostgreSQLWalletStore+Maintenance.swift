@@ -29,10 +29,10 @@ extension PostgreSQLWalletStore: MaintenanceStore {
         _ condition: @escaping @Sendable (StoredValues) -> Bool
     ) async throws(StoreError) -> [WalletID] {
         var found: [WalletID] = []
-        for some in wallets.pieces(of: Self.endedAtOnce) {
+        for page in wallets.pieces(of: Self.endedAtOnce) {
             found += try await self.perform(.reading) { transaction in
-                let values = try transaction.session.wallets(some)
-                return some.filter { (values[$0] ?? nil).map(condition) ?? false }
+                let values = try transaction.session.wallets(page)
+                return page.filter { (values[$0] ?? nil).map(condition) ?? false }
             }
         }
         return found
@@ -71,8 +71,8 @@ extension PostgreSQLWalletStore: MaintenanceStore {
 
     package func blockPermanently(_ wallets: [WalletID]) async throws(StoreError) -> Int {
         var blocked = 0
-        for some in wallets.pieces(of: Self.endedAtOnce) {
-            blocked += try await self.perform(.writing) { try $0.blockPermanently(some) }
+        for page in wallets.pieces(of: Self.endedAtOnce) {
+            blocked += try await self.perform(.writing) { try $0.blockPermanently(page) }
         }
         return blocked
     }

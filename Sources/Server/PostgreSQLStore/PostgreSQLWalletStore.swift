@@ -215,11 +215,11 @@ extension PostgreSQLWalletStore {
     package func sweep(unopenedSince time: Timestamp) async throws(StoreError) -> Int {
         var removed = 0
         while true {
-            let some = try await self.perform(.writing) {
+            let page = try await self.perform(.writing) {
                 try $0.sweep(unopenedSince: time, limit: Self.endedAtOnce)
             }
-            removed += some.removed
-            guard some.hasMore else { return removed }
+            removed += page.removed
+            guard page.hasMore else { return removed }
         }
     }
 }
@@ -239,8 +239,8 @@ extension PostgreSQLWalletStore {
         at now: Timestamp
     ) async throws(StoreError) -> WalletsEnding {
         var ending = WalletsEnding()
-        for some in wallets.pieces(of: Self.endedAtOnce) {
-            let done = try await self.perform(.writing) { try $0.end(some, as: revocation, at: now) }
+        for page in wallets.pieces(of: Self.endedAtOnce) {
+            let done = try await self.perform(.writing) { try $0.end(page, as: revocation, at: now) }
             ending.ended += done.ended
             ending.before += done.before
             ending.unknown += done.unknown
@@ -291,8 +291,8 @@ extension PostgreSQLWalletStore {
     }
 
     package func keepLastSessions(_ sessions: [WalletID: Timestamp]) async throws(StoreError) {
-        for some in sessions.inLockOrder(\.key).pieces(of: Self.endedAtOnce) {
-            try await self.perform(.writing) { try $0.keepLastSessions(some.map { (wallet: $0.key, at: $0.value) }) }
+        for page in sessions.inLockOrder(\.key).pieces(of: Self.endedAtOnce) {
+            try await self.perform(.writing) { try $0.keepLastSessions(page.map { (wallet: $0.key, at: $0.value) }) }
         }
     }
 }

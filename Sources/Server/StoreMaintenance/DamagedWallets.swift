@@ -29,9 +29,9 @@ extension MaintenanceStore {
     func forEachStep(of limit: Int, _ body: ([SealedWallet]) async throws -> Void) async throws {
         var after: UInt64?
         while true {
-            let some = try await self.sealedValues(after: after, limit: limit)
-            try await body(some)
-            guard some.count == limit, let last = some.last else { return }
+            let page = try await self.sealedValues(after: after, limit: limit)
+            try await body(page)
+            guard page.count == limit, let last = page.last else { return }
             after = last.cursor
         }
     }

@@ -31,16 +31,16 @@ extension SQLiteWalletStore: MaintenanceStore {
 
     package func inUse(_ wallets: [WalletID]) async throws(StoreError) -> [WalletID] {
         var found: [WalletID] = []
-        for some in wallets.pieces(of: Self.endedAtOnce) {
-            found += try await self.queue.perform { try $0.inUse(some) }
+        for page in wallets.pieces(of: Self.endedAtOnce) {
+            found += try await self.queue.perform { try $0.inUse(page) }
         }
         return found
     }
 
     package func unblocked(_ wallets: [WalletID]) async throws(StoreError) -> [WalletID] {
         var found: [WalletID] = []
-        for some in wallets.pieces(of: Self.endedAtOnce) {
-            found += try await self.queue.perform { connection in try some.filter { try connection.isUnblocked($0) } }
+        for page in wallets.pieces(of: Self.endedAtOnce) {
+            found += try await self.queue.perform { connection in try page.filter { try connection.isUnblocked($0) } }
         }
         return found
     }
@@ -66,8 +66,8 @@ extension SQLiteWalletStore: MaintenanceStore {
         at now: Timestamp
     ) async throws(StoreError) -> WalletsEnding {
         var ending = WalletsEnding()
-        for some in wallets.pieces(of: Self.endedAtOnce) {
-            let done = try await self.queue.perform { try $0.end(some, as: revocation, at: now) }
+        for page in wallets.pieces(of: Self.endedAtOnce) {
+            let done = try await self.queue.perform { try $0.end(page, as: revocation, at: now) }
             ending.ended += done.ended
             ending.before += done.before
             ending.unknown += done.unknown
@@ -89,16 +89,16 @@ extension SQLiteWalletStore: MaintenanceStore {
 
     package func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) async throws(StoreError) -> Int {
         var purged = 0
-        for some in wallets.pieces(of: StoreConnection.removedAtOnce) {
-            purged += try await self.queue.perform { try $0.purge(some, endedBefore: limit) }
+        for page in wallets.pieces(of: StoreConnection.removedAtOnce) {
+            purged += try await self.queue.perform { try $0.purge(page, endedBefore: limit) }
         }
         return purged
     }
 
     package func blockPermanently(_ wallets: [WalletID]) async throws(StoreError) -> Int {
         var blocked = 0
-        for some in wallets.pieces(of: Self.endedAtOnce) {
-            blocked += try await self.queue.perform { try $0.blockPermanently(some) }
+        for page in wallets.pieces(of: Self.endedAtOnce) {
+            blocked += try await self.queue.perform { try $0.blockPermanently(page) }
         }
         return blocked
     }

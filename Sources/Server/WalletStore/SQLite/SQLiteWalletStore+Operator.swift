@@ -41,12 +41,12 @@ extension SQLiteWalletStore {
         var last = Int64.min
         while true {
             let start = last
-            let some = try await self.queue.perform {
+            let page = try await self.queue.perform {
                 try $0.linked(to: mac, after: start, atMost: Self.searchedAtOnce)
             }
-            guard let some else { return found }
-            found += some.wallets
-            last = some.last
+            guard let page else { return found }
+            found += page.wallets
+            last = page.last
         }
     }
 
@@ -99,8 +99,8 @@ extension SQLiteWalletStore {
         }
         // Sort by row, so that rows on the same page are written together.
         rows.sort { $0.key.number < $1.key.number }
-        for some in rows.pieces(of: Self.keptAtOnce) {
-            let known = some.compactMap { row in sessions[row.wallet].map { (wallet: row.wallet, at: $0) } }
+        for page in rows.pieces(of: Self.keptAtOnce) {
+            let known = page.compactMap { row in sessions[row.wallet].map { (wallet: row.wallet, at: $0) } }
             try await self.queue.perform { try $0.keepLastSessions(known) }
         }
     }

@@ -345,8 +345,8 @@ extension SQLiteWalletStore {
     }
 
     package func noteRecorded(blocksOf wallets: [WalletID]) async throws(StoreError) {
-        for some in wallets.pieces(of: Self.sweptAtOnce) {
-            try await self.queue.perform { try $0.noteRecorded(blocksOf: some) }
+        for page in wallets.pieces(of: Self.sweptAtOnce) {
+            try await self.queue.perform { try $0.noteRecorded(blocksOf: page) }
         }
     }
 
@@ -373,8 +373,8 @@ extension SQLiteWalletStore {
         }
         var start = Int64.min
         while due < Self.sweptPerCall, !Task.isCancelled {
-            let some = try await step(after: start)
-            guard some.due > 0, let next = some.next else { break }
+            let page = try await step(after: start)
+            guard page.due > 0, let next = page.next else { break }
             start = next
         }
         var unopened: StoreConnection.SweptMarks
