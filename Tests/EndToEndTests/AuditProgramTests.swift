@@ -88,6 +88,17 @@ struct AuditProgramTests {
         #expect(await again.terminate() == 0)
     }
 
+    @Test("after a lab's clock was advanced, the entries have its new time")
+    func labTime() async throws {
+        let server = try await self.lab.start()
+        #expect(try await self.admin("clock", "advance", "60d").exitCode == 0)
+        let shown = try await self.json("audit", "show")
+        let times = try (shown["entries"]?.array).orThrow().compactMap { $0["time"]?.string }
+        let months = times.map { $0.prefix(7) }
+        #expect(times.count > 2 && months.first != months.last, "\(times)")
+        #expect(await server.terminate() == 0)
+    }
+
     @Test("a start that cannot listen leaves no entry")
     func failedStart() async throws {
         #expect(await (try self.lab.start()).terminate() == 0)

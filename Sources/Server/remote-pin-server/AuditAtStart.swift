@@ -18,6 +18,7 @@ internal import WalletStore
 struct AuditAtStart {
     let files: ServerFiles
     let store: any ServedStore
+    let clock: any WallClock
     let epoch: Int
     let metrics: MetricRegistry
     let log: Logger
@@ -78,7 +79,7 @@ struct AuditAtStart {
         var parts = AuditLog.Parts(
             path: self.path,
             vault: CountedVault(self.files.vault, metrics: self.metrics),
-            clock: try LabBoundary.clock(of: self.files.lab, store.lease),
+            clock: self.clock,
             epoch: self.epoch,
             onNewest: ServerRecords.announcing(to: store, log: log),
             onFatal: { reason in

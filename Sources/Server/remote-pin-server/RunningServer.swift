@@ -16,6 +16,7 @@ internal import StoreMaintenance
 internal import Transport
 internal import UnixSignals
 internal import Vault
+internal import Vocabulary
 internal import WalletStore
 internal import Witness
 
@@ -95,17 +96,23 @@ struct RunningServer: Sendable {
         (self.store, opened.store) = (store, store)
         watch.watch(store)
         let epoch = try await StoreChecks.epoch(of: store, vault: files.vault)
-        try await StoreChecks.checkVault(files, of: store)
+        let clock = try LabBoundary.clock(of: files.lab, store.lease)
+        try await StoreChecks.checkVault(files, of: store, at: clock.now())
 
         var backups = BackupHistory()
-        let start = AuditAtStart(files: files, store: store, epoch: epoch, metrics: watch.registry, log: log)
-        self.audit = try await start.open { backups.read($0) }
+        self.audit = try await AuditAtStart(
+            files: files,
+            store: store,
+            clock: clock,
+            epoch: epoch,
+            metrics: watch.registry,
+            log: log
+        ).open { backups.read($0) }
         opened.audit = self.audit
         watch.watchAudit(settings[SettingTable.auditFile])
 
         self.witness = try await WitnessKeeper.started(settings, of: store, log: log, metrics: watch.registry)
 
-        let clock = try LabBoundary.clock(of: files.lab, store.lease)
         let hooks = Hooks.make(settings, clock: clock, log: log, metrics: watch.registry)
         self.hooks = hooks
 

@@ -1,4 +1,3 @@
-internal import LabFiles
 internal import PostgreSQLStore
 internal import RemotePINServer
 internal import ServerCommandLine
@@ -41,8 +40,7 @@ enum StoreChecks {
     }
 
     /// Checks that the vault key is the one used with this store, before any value is sealed.
-    static func checkVault(_ files: ServerFiles, of store: any ServedStore) async throws {
-        let now = try LabBoundary.clock(of: files.lab, store.lease).now()
+    static func checkVault(_ files: ServerFiles, of store: any ServedStore, at now: Timestamp) async throws {
         do throws(VaultMismatch) {
             try await VaultHistory.check(files.vault, of: store, store.lease, at: now)
         } catch {

@@ -9,6 +9,7 @@ internal import StoreMaintenance
 internal import Synchronization
 internal import MetricsEndpoint
 internal import Telemetry
+internal import Vocabulary
 internal import WalletStore
 
 /// Copies the embedded store of a stopped server into an empty database shared by several servers.
@@ -74,11 +75,17 @@ struct StoreCopyCommand: AsyncParsableCommand {
         to database: DatabaseSettings
     ) async throws {
         let epoch = try await StoreChecks.epoch(of: source, vault: files.vault)
-        try await StoreChecks.checkVault(files, of: source)
+        try await StoreChecks.checkVault(files, of: source, at: server.clock.now())
         let log = Logger(label: "remote-pin-server") { StreamLogHandler.standardError(label: $0) }
         // Rejects an older copy of the store, which lacks attempts and revocations.
-        let start = AuditAtStart(files: files, store: source, epoch: epoch, metrics: MetricRegistry(), log: log)
-        let audit = try await start.open()
+        let audit = try await AuditAtStart(
+            files: files,
+            store: source,
+            clock: server.clock,
+            epoch: epoch,
+            metrics: MetricRegistry(),
+            log: log
+        ).open()
         do {
             let start = ContinuousClock.now
             let parts = database.parts(key: key, policy: files.policy) { reason, _ in
