@@ -212,21 +212,6 @@ struct AuditProgramTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test("`audit show` finds an event by its former name, and a warning states the new one")
-    func formerName() async throws {
-        let server = try await self.lab.start()
-        let rotation = ["vault", "rotate", "--yes", "--lab", self.lab.lab.path]
-        #expect(try await ServerProcess.run("remote-pin-server", rotation).exitCode == 0)
-        #expect(await server.terminate() == 0)
-        let shown = try await self.admin("audit", "show", "--event", "vault resealed")
-        #expect(shown.exitCode == 0 && shown.output.contains("vault resealed"), "\(shown.output)")
-        #expect(!shown.output.contains("warning"), "\(shown.output)")
-        let former = try await self.admin("audit", "show", "--event", "vault sealed anew")
-        let warning = "warning: the event `vault sealed anew` is now named `vault resealed`; use the new name"
-        let expected = "remote-pin-server: \(warning)\n\(shown.output)"
-        #expect(former.exitCode == 0 && former.output == expected, "\(former.output)")
-    }
-
     @Test("after a kill at any moment every revoked wallet has an audit entry")
     func killed() async throws {
         var random = SeededRandom(for: "audit kills")

@@ -67,18 +67,6 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Creates an event from its name in a log file or on the command line.
-    ///
-    /// Names used by earlier versions are translated.
-    package init(recorded name: String) {
-        self.init(rawValue: Self.renamed[name] ?? name)
-    }
-
-    /// Maps former names of events to their current ones.
-    private static let renamed = [
-        "upkeep show": "maintenance show", "vault sealed anew": Self.resealed.rawValue,
-    ]
-
     /// A server started serving the store.
     ///
     /// The detail contains its version, its attempt policy and a digest of its settings.

@@ -132,7 +132,7 @@ private struct AuditBody: Codable {
             at: at,
             epoch: self.epoch,
             actor: AuditActor(rawValue: self.actor),
-            event: AuditEvent(recorded: self.event),
+            event: AuditEvent(rawValue: self.event),
             subject: AuditSubject(wallets: wallets, recoveryCode: mac),
             phase: phase,
             detail: self.detail,

@@ -2,19 +2,12 @@ internal import Administration
 internal import AdminProtocol
 internal import ArgumentParser
 internal import AuditLog
-internal import HostSystem
 internal import ServerCommandLine
 internal import Vocabulary
 
 extension AdminAudit {
     /// Shows log entries.
     struct Show: AsyncParsableCommand {
-        /// An event and the name that the operator typed, which may be a former one.
-        struct NamedEvent {
-            let event: AuditEvent
-            let name: String
-        }
-
         static let configuration = CommandConfiguration(
             commandName: "show",
             abstract: "Show the newest entries, all or those that match, and verify them.",
@@ -32,15 +25,15 @@ extension AdminAudit {
             help: ArgumentHelp("Only entries of this command or event.", valueName: "name"),
             completion: .list(AdminCalls.auditEvents.map(\.rawValue)),
             transform: { text in
-                let event = AuditEvent(recorded: text)
+                let event = AuditEvent(rawValue: text)
                 guard AdminCalls.auditEvents.contains(event) else {
                     let known = AdminCalls.auditEvents.map(\.rawValue).joined(separator: ", ")
                     throw ValidationError("`\(text)` is not a command or event; use one of: \(known).")
                 }
-                return NamedEvent(event: event, name: text)
+                return event
             }
         )
-        var event: NamedEvent?
+        var event: AuditEvent?
 
         @Option(help: ArgumentHelp("Only entries whose actor contains this: 1000, alice, wallet.", valueName: "actor"))
         var actor: String?
@@ -65,19 +58,13 @@ extension AdminAudit {
         }
 
         private func matches(_ record: AuditRecord) -> Bool {
-            (self.event.map { record.event == $0.event } ?? true)
+            (self.event.map { record.event == $0 } ?? true)
                 && (self.actor.map { record.actor.rawValue.contains($0) } ?? true)
                 && (self.wallet.map { record.subject.wallets.contains($0) } ?? true)
                 && (self.since.map { record.at >= $0 } ?? true) && (self.before.map { record.at < $0 } ?? true)
         }
 
         func run() async throws {
-            if let event = self.event, event.name != event.event.rawValue {
-                StandardStreams.writeError(
-                    "remote-pin-server: warning: the event `\(event.name)` is now named `\(event.event.rawValue)`; use "
-                        + "the new name\n"
-                )
-            }
             try await ending {
                 var entries: [AuditEntry] = []
                 let found = try await self.file.verified { entries = $0.filter { self.matches($0.record) } }
