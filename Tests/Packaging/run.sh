@@ -60,18 +60,6 @@ must test "$(inside stat -c '%U:%G %a' /var/backups/remote-pin)" = "remote-pin:r
 must inside test -s /usr/share/remote-pin-server/prometheus/alerts.yml \
     -a -s /usr/share/remote-pin-server/grafana/remote-pin.json
 
-say "key and audit log of an earlier package move to their folders"
-sum=$(inside sha256sum /var/lib/remote-pin-key/vault.key | cut -d' ' -f1)
-inside mv /var/lib/remote-pin-key/vault.key /var/lib/remote-pin/
-for name in vault.key.count audit.log; do inside sh -c "echo test >/var/lib/remote-pin/$name"; done
-inside /var/lib/dpkg/info/remote-pin-server.postinst configure 0.0.1 >"$work/moved.out" 2>&1
-must test "$(inside sha256sum /var/lib/remote-pin-key/vault.key | cut -d' ' -f1)" = "$sum"
-for path in /var/lib/remote-pin-key/vault.key.count /var/log/remote-pin/audit.log; do
-    must inside test -s "$path" -a ! -e "/var/lib/remote-pin/${path##*/}"
-    inside rm "$path"
-done
-must inside test ! -e /var/lib/remote-pin/vault.key
-
 say "unconfigured: check-config reports all missing settings at once"
 fails as_server remote-pin-server check-config --config /etc/remote-pin/server.yaml >"$work/missing.out" 2>&1
 for name in tls.certificate tls.key android.apps; do must grep -q "$name" "$work/missing.out"; done
