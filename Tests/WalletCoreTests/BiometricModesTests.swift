@@ -157,10 +157,4 @@ struct BiometricModesTests {
         }
         #expect(await app.check(FakePhone.oldPIN) == .failed)
     }
-
-    @Test("a state file of a newer format is not read")
-    func newerFormat() {
-        let newer = TestDisk(crashPoint: CrashPoint(), files: [.state: Array(#"{"version" : 4}"#.utf8)])
-        #expect(throws: StorageError.newerVersion(.state, version: 4)) { try LocalStore(newer) }
-    }
 }

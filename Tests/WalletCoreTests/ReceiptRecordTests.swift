@@ -278,8 +278,8 @@ struct ReceiptRecordTests {
         #expect(record.notice?.tampering == [.unknownKey])
     }
 
-    @Test("a wallet of an earlier version pins the key at its next session and takes any first number")
-    func earlierVersion() throws {
+    @Test("a wallet without a pinned key pins one at its next session and takes any first number")
+    func pinnedLater() throws {
         var record = ReceiptRecord()
         record.noteSend()
         #expect(self.answer(nil, Verdict(number: 0), in: &record) == nil, "nothing is pinned yet")

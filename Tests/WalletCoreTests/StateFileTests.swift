@@ -1,4 +1,6 @@
+import Foundation
 import Testing
+import Vocabulary
 
 @testable import WalletCore
 
@@ -35,8 +37,8 @@ struct StateFileTests {
                     #expect(read.state == state, "bit \(bit) of byte \(index) changes the state")
                 } catch StorageError.notAsWritten(.state) {
                     #expect(disk.contents[.state] == damaged, "a damaged file is not changed")
-                } catch StorageError.newerVersion(.state, let version) {
-                    #expect(version > LocalState.currentVersion)
+                } catch StorageError.otherVersion(.state, let version) {
+                    #expect(version != LocalState.currentVersion)
                 }
             }
         }
@@ -56,30 +58,36 @@ struct StateFileTests {
         ] {
             #expect(throws: StorageError.notAsWritten(.state)) { try LocalStore(self.disk(Array(other.utf8))) }
         }
+        let unknown = try Self.withItsChecksum("{\"added\": 1,\(text.dropFirst())")
+        #expect(throws: StorageError.notAsWritten(.state)) { try LocalStore(self.disk(Array(unknown.utf8))) }
+        #expect(try Self.withItsChecksum(text) == text)
     }
 
-    @Test("a file of an earlier version without a checksum is read once, and replaced", arguments: [1, 2])
-    func earlierVersion(_ version: Int) async throws {
-        _ = try await EngineUnderTest.setUp(self.phone, version == 1 ? .off : .fallback)
-        let state = try LocalStore(self.phone.disk).state
-        let lines = try self.text().split(separator: "\n").filter { !$0.contains("\"checksum\"") }
-        let old = lines.joined(separator: "\n").replacing("\"version\" : 3", with: "\"version\" : \(version)")
-        let disk = self.disk(Array(old.utf8))
-        #expect(try LocalStore(disk).state == state)
-        #expect(disk.contents[.state] == self.phone.disk.contents[.state])
-        // The same file with an unknown key is not.
-        let renamed = old.replacing("\"registration\"", with: "\"Registration\"")
-        #expect(throws: StorageError.notAsWritten(.state)) { try LocalStore(self.disk(Array(renamed.utf8))) }
-    }
-
-    @Test("an earlier version with a checksum, and a later one without, are damaged")
-    func versionAndChecksum() async throws {
-        _ = try await EngineUnderTest.setUp(self.phone, .off)
-        let older = try self.text().replacing("\"version\" : 3", with: "\"version\" : 1")
-        let bare = try self.text().split(separator: "\n").filter { !$0.contains("\"checksum\"") }.joined()
-        for text in [older, bare] {
-            #expect(throws: StorageError.notAsWritten(.state)) { try LocalStore(self.disk(Array(text.utf8))) }
+    /// Replaces the checksum with that of all other values.
+    private static func withItsChecksum(_ text: String) throws -> String {
+        let tree = try JSONDecoder().decode(StoredTree.self, from: Data(text.utf8))
+        guard case .object(var fields) = tree, case .text(let old)? = fields.removeValue(forKey: "checksum") else {
+            preconditionFailure("a state file has a checksum")
         }
+        let new = LocalStore.encode(StoredID<SHA256DigestKind>(StoredTree.object(fields).digest))
+        return text.replacing("\"\(old)\"", with: String(decoding: new, as: UTF8.self))
+    }
+
+    @Test("a file of an earlier or a later format, or without a checksum, is not read, and not changed")
+    func otherForm() async throws {
+        _ = try await EngineUnderTest.setUp(self.phone, .fallback)
+        let text = try self.text()
+        let bare = text.split(separator: "\n").filter { !$0.contains("\"checksum\"") }.joined()
+        for version in [1, 2, 4] {
+            for file in [text, bare] {
+                let disk = self.disk(Array(file.replacing("\"version\" : 3", with: "\"version\" : \(version)").utf8))
+                let before = disk.contents
+                #expect(throws: StorageError.otherVersion(.state, version: version)) { try LocalStore(disk) }
+                #expect(disk.contents == before)
+            }
+        }
+        #expect(throws: StorageError.notAsWritten(.state)) { try LocalStore(self.disk(Array(bare.utf8))) }
+        #expect("\(StorageError.otherVersion(.state, version: 2))".contains("delete the wallet to start again"))
     }
 
     @Test("a missing state beside access data is not mistaken for a wallet that was never set up")

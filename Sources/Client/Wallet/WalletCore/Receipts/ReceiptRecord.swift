@@ -102,7 +102,8 @@ extension ReceiptRecord {
     mutating func adopt(_ links: [ReceiptKeyLink], at now: Timestamp) -> Tampering? {
         guard let newest = links.last?.key else { return self.key == nil ? nil : self.note(.unknownKey) }
         guard let pinned = self.key?.value else {
-            // This wallet was created by an earlier version, so we do not know its previous numbers.
+            // The file of receipts was lost or the server has introduced receipts since, so the previous numbers are
+            // unknown.
             self.key = PinnedKey(newest)
             self.unanswered = 0
             return nil

@@ -11,12 +11,9 @@ internal import WalletFlows
 struct LocalState: Codable, Hashable, Sendable {
     /// The format version of the file.
     ///
-    /// Files with a newer version are rejected and left unchanged.
-    ///
-    /// Version 2 added biometrics and the identity. Version 3 added the ``StateFile`` checksum and slots under the next
-    /// shares.
+    /// Files with another version are rejected and left unchanged.
     var version = LocalState.currentVersion
-    /// The format version we write, and the newest we can read.
+    /// The format version that this app writes and reads.
     static let currentVersion = 3
 
     /// The token and the key attested for it.

@@ -16,10 +16,10 @@ public enum StorageError: Error, Hashable, Sendable, CustomStringConvertible {
     ///
     /// The wallet must be deleted.
     case missing(LocalFile)
-    /// The file was written by a newer version of the app, in this format version.
+    /// The file was written by another version of the app, in this format version.
     ///
-    /// Use that version of the app.
-    case newerVersion(LocalFile, version: Int)
+    /// Use that version of the app, or delete the wallet.
+    case otherVersion(LocalFile, version: Int)
 
     /// A description for a log or the user.
     public var description: String {
@@ -28,8 +28,9 @@ public enum StorageError: Error, Hashable, Sendable, CustomStringConvertible {
         case .notAsWritten(let file): "\(file.rawValue) is damaged or was edited; delete the wallet to start again"
         case .missing(let file):
             "\(file.rawValue) is missing, but the wallet's data is there; delete the wallet to start again"
-        case .newerVersion(let file, let version):
-            "\(file.rawValue) was written by a newer version of the app (format \(version)); use that version"
+        case .otherVersion(let file, let version):
+            "\(file.rawValue) was written by another version of the app (format \(version), not "
+                + "\(LocalState.currentVersion)); use that version, or delete the wallet to start again"
         }
     }
 }
@@ -46,7 +47,7 @@ final class LocalStore {
     private(set) var serverState: CachedServerState
     private(set) var receipts = ReceiptRecord()
 
-    /// Reads all files and updates a state written by an earlier version.
+    /// Reads all files.
     ///
     /// Removes access data without a registration, which an interrupted wipe or enrollment leaves behind. Both leave a
     /// state file, too. Throws ``StorageError/missing(_:)`` if access data exists without a state file: the state was
@@ -56,11 +57,7 @@ final class LocalStore {
         self.state = LocalState()
         self.serverState = CachedServerState()
         if let bytes = try disk.read(.state) {
-            let file = try StateFile(reading: bytes)
-            self.state = file.state
-            self.state.version = LocalState.currentVersion
-            // If this fails, the new format is written with the next change.
-            if !file.isChecked { try? self.confirm() }
+            self.state = try StateFile(reading: bytes).state
         } else if try disk.read(.accessData) != nil {
             throw StorageError.missing(.state)
         }

@@ -6,11 +6,8 @@ internal import Vocabulary
 /// The checksum detects damage. For example, a flipped bit in a key name could make a wallet look as if it had not been
 /// set up. The checksum does not protect against deliberate changes to the file; only the slots and the server do.
 struct StateFile: Codable {
-    /// The first version with a checksum.
-    private static let checkedVersion = 3
-
-    var state: LocalState
-    /// Nil in files written by earlier versions, which are replaced after they have been read.
+    let state: LocalState
+    /// Nil only until ``init(_:)`` has computed it.
     private var checksum: StoredID<SHA256DigestKind>?
 
     private enum Key: String, CodingKey {
@@ -25,25 +22,25 @@ struct StateFile: Codable {
 
     /// Reads a file.
     ///
-    /// - Throws: ``StorageError/newerVersion(_:version:)``, or ``StorageError/notAsWritten(_:)`` if the file's
+    /// - Throws: ``StorageError/otherVersion(_:version:)``, or ``StorageError/notAsWritten(_:)`` if the file's
     ///   structure, a key or a value is not as the app wrote it.
     init(reading bytes: [UInt8]) throws(StorageError) {
         let data = Data(bytes)
         if let version = (try? JSONDecoder().decode(Version.self, from: data))?.version,
-            version > LocalState.currentVersion
+            version != LocalState.currentVersion
         {
-            throw .newerVersion(.state, version: version)
+            throw .otherVersion(.state, version: version)
         }
         guard let file = try? JSONDecoder().decode(StateFile.self, from: data),
             let tree = try? JSONDecoder().decode(StoredTree.self, from: data), tree == file.tree,
-            file.isChecked ? file.checksum == Self.checksum(of: tree) : file.checksum == nil
+            file.checksum == Self.checksum(of: tree)
         else { throw .notAsWritten(.state) }
         self = file
     }
 
     init(from decoder: any Decoder) throws {
         self.state = try LocalState(from: decoder)
-        self.checksum = try decoder.container(keyedBy: Key.self).decodeIfPresent(
+        self.checksum = try decoder.container(keyedBy: Key.self).decode(
             StoredID<SHA256DigestKind>.self,
             forKey: .checksum
         )
@@ -54,9 +51,6 @@ struct StateFile: Codable {
         var container = encoder.container(keyedBy: Key.self)
         try container.encodeIfPresent(self.checksum, forKey: .checksum)
     }
-
-    /// Whether files of this version have a checksum.
-    var isChecked: Bool { self.state.version >= Self.checkedVersion }
 
     /// The contents of the file.
     var bytes: [UInt8] { LocalStore.encode(self) }
