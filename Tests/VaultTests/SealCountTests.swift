@@ -123,21 +123,6 @@ struct SealCountTests {
         #expect(!DurableFile.exists(self.countPath))
     }
 
-    @Test("an identity sealed before identities had separate keys still opens, for its own wallet only")
-    func formerForm() async throws {
-        let root = SecretBytes(copying: [UInt8](repeating: 9, count: 32))
-        let former = SealingKey(root.hkdfSHA256(info: Array("remote-pin/1 vault seal".utf8), count: 32))
-        guard let version = KeyVersion(number: 1, root: root) else { preconditionFailure("32 bytes are a root") }
-        let wallet = WalletID.random()
-        let sealed =
-            UInt32(1).bigEndianBytes
-            + former.seal(SecretBytes(copying: [7]), associatedData: Array("identity".utf8) + [0] + wallet.bytes)
-        let opened = try version.open(sealed, as: .identity, of: wallet).exposedBytes()
-        #expect(opened == [7])
-        #expect(throws: SealBroken.self) { _ = try version.open(sealed, as: .identity, of: .random()).count }
-        #expect(throws: SealBroken.self) { _ = try version.open(sealed, as: .unlockShare, of: wallet).count }
-    }
-
     @Test("a process that restarts repeatedly loses few numbers, and one that seals much seldom waits for the file")
     func growing() async throws {
         func used() throws -> UInt64? {

@@ -12,8 +12,8 @@ internal import Vocabulary
 ///     receipt-key <266 digits>
 ///     active 1
 ///
-/// Files in format 1 have no `history` lines: the keys for the audit log and the epochs are derived from `index`. The
-/// next rotation adds the first line.
+/// A new file has format 1 and no `history` lines: the keys for the audit log and the epochs are derived from `index`.
+/// The first rotation adds a line, and the format becomes 2.
 ///
 /// A `receipt-key` is public. Starting with the second key version, a file in format 2 has one for every version,
 /// including those that have been removed. Format 1 does not need any: while a file has this format, the active key is
@@ -80,7 +80,7 @@ enum KeyFile {
 
     /// Returns whether files of this format have `history` lines.
     ///
-    /// A missing line is then not mistaken for an earlier format.
+    /// A missing line is then not mistaken for a file that was never rotated.
     static func hasHistory(formatVersion: Int) -> Bool { formatVersion > self.formatVersions.lowerBound }
 }
 

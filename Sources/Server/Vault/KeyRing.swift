@@ -48,13 +48,7 @@ final class KeyVersion: Sendable {
     /// Opens a sealed value, ignoring the key id at the beginning.
     func open(_ sealed: [UInt8], as field: VaultField, of wallet: WalletID) throws(SealBroken) -> SecretBytes {
         let (value, data) = (sealed.dropFirst(SealedValue.prefixByteCount), Self.associatedData(field, wallet))
-        guard !Self.isCounted(field) else { return try self.sealing.open(value, associatedData: data) }
-        do throws(SealBroken) {
-            return try self.key(of: field, wallet).open(value, associatedData: data)
-        } catch {
-            // The value was sealed before identities had their own keys.
-            return try self.sealing.open(value, associatedData: data)
-        }
+        return try self.key(of: field, wallet).open(value, associatedData: data)
     }
 
     /// Returns whether the field is sealed with the same key for all wallets, in which case its use must be counted
