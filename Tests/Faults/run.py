@@ -159,14 +159,12 @@ def attempts_zeroed(bench, dice):
     return edit_attempts(bench, "UPDATE attempts SET record = zeroblob(length(record))")
 
 
-@fault("attempt records edited, and the store made one of an earlier version", 2, "not started, status 79")
+@fault("attempt records edited, without their MACs and the note of their key", 2, "not started, status 79")
 def attempts_without_mac(bench, dice):
-    bench.adoption_turn = not getattr(bench, "adoption_turn", False)
-    version = ["DROP TABLE record_key", "PRAGMA user_version = 13"]
     return edit_attempts(
         bench,
         "UPDATE attempts SET record = substr(lower_count(record), 1, length(record) - 8)",
-        *(version if bench.adoption_turn else ["DELETE FROM record_key"]),
+        "DELETE FROM record_key",
     )
 
 

@@ -158,7 +158,6 @@ extension ServerMachine {
             recorded.read($0)
             self.run.observer.found($0)
         }
-        _ = try await check.adoptRecords(of: store, in: audit)
         try await check.check(store)
         try await audit.endUnended { try await StartCheck.carryOut($0, on: store) }
         if try await !store.inUse(self.run.observer.revokedWallets).isEmpty {

@@ -120,60 +120,27 @@ struct StartCheckTests {
         }
     }
 
-    /// Makes the store look like one of an earlier version, with fewer attempts on file.
-    private static func alter(_ server: InProcessServer) async throws {
-        try await server.store.queue.perform { connection in
-            for sql in ["DELETE FROM record_key", "UPDATE attempts SET record = substr(record, 1, length(record) - 8)"]
-            {
-                try PreparedStatement(sql, on: connection.db).run()
+    @Test("a store whose records have no MACs, and that names no key of them, is neither served nor restored")
+    func recordsWithoutMACs() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            try await VaultHistory.check(server.vault, of: server.store, at: server.clock.now())
+            try await server.store.queue.perform { connection in
+                for sql in [
+                    "DELETE FROM record_key", "UPDATE attempts SET record = substr(record, 1, length(record) - 8)",
+                ] { try PreparedStatement(sql, on: connection.db).run() }
             }
-        }
-    }
-
-    /// Does the part of a start that may trust attempt records without MACs.
-    private static func adopt(_ server: InProcessServer) async throws -> Int {
-        var check = StartCheck(after: nil)
-        _ = try await AuditReader(server.auditPath, vault: server.vault).verify { check.read($0) }
-        return try await check.adoptRecords(of: server.store, in: server.audit)
-    }
-
-    @Test("attempt records without MACs are adopted once, on record, and never after a start of this version")
-    func records() async throws {
-        try await InProcessServer.run { server in
-            _ = try await server.wallet()
-            try await Self.alter(server)
-            func adopt() async throws -> Int { try await Self.adopt(server) }
-            #expect(try await adopt() == 1)
-            #expect(try await server.record().last?.event == .recordsAdopted)
-            #expect(try await adopt() == 0, "the records have MACs now")
-            #expect(try await server.record().count { $0.event == .recordsAdopted } == 1)
-            try await Self.alter(server)
-            await #expect(throws: OlderStore.recordMACs) { try await adopt() }
-            #expect(try await server.store.recordMACs() == .missing)
-        }
-    }
-
-    @Test("a start on record shows that the records have MACs, also for the restore of an altered store's copy")
-    func recordsAfterStart() async throws {
-        try await InProcessServer.run { server in
-            _ = try await server.wallet()
-            try await Self.alter(server)
-            let before = try await server.backup("before")
-            server.clock.advance(by: .seconds(1))
-            try await server.audit.append(.started, by: .server, .done(of: nil, result: ""))
-            server.clock.advance(by: .seconds(1))
-            let after = try await server.backup("after")
-            await #expect(throws: OlderStore.recordMACs) { try await Self.adopt(server) }
+            let error = await #expect(throws: VaultMismatch.self) {
+                try await VaultHistory.check(server.vault, of: server.store, at: server.clock.now())
+            }
+            guard case .damaged? = error else {
+                Issue.record("\(error as Any)")
+                return
+            }
+            #expect(try await server.store.checkRecords(after: nil, limit: 9).damaged == [wallet.walletID])
+            let backup = try await server.backup("altered")
             await server.stop()
-            await #expect(throws: RestoreFailure.recordMACs(after)) { try await server.restore(after, into: "after") }
-            // The backup of an earlier version, from before the first start of this one.
-            try await server.restore(before, into: "before")
-            try await server.opened("before") { store in
-                let macs = try await store.recordMACs()
-                #expect(macs == .present)
-                let damaged = try await store.checkRecords(after: nil, limit: 9).damaged
-                #expect(damaged == [])
-            }
+            await #expect(throws: RestoreFailure.step(.corrupt)) { try await server.restore(backup, into: "restored") }
         }
     }
 

@@ -80,7 +80,7 @@ struct MaintenanceTests {
         try await store.noteSealedAnew(vaultVersion: 2, at: nil)
         expected[1].sealedAnewAt = nil
         try await #expect(store.vaultVersions() == expected)
-        try await #expect(store.recordMACs() == .present)
+        try await #expect(store.recordKeyFits())
     }
 
     @Test(

@@ -46,8 +46,7 @@ struct RecordTests {
         }
         try self.connected(.other) { connection in
             #expect(throws: StoreError.corrupt) { try connection.attempted(other.id) }
-            try #expect(connection.recordMACs() == .ofAnotherKey)
-            try #expect(connection.adoptRecords() == 0)
+            try #expect(!connection.recordKeyFits())
         }
     }
 
@@ -76,60 +75,16 @@ struct RecordTests {
         await store.close()
     }
 
-    @Test("a store of version 13 keeps its counts and gets MACs once; a record that was damaged then stays rejected")
-    func adopted() async throws {
-        let (counted, fresh) = (try await self.wallet(failures: 3), try await self.wallet(failures: 0))
-        let damaged = try await self.wallet(failures: 2)
+    @Test("a store with wallets that does not name its records' key is damaged, and no later opening names one")
+    func unnamedKey() async throws {
+        _ = try await self.wallet(failures: 1)
         try self.connected { connection in
-            try connection.setRecord(connection.recordInFirstForm())
-            try connection.db.execute(
-                sql: """
-                    DROP TABLE record_key; PRAGMA user_version = 13; DELETE FROM attempts WHERE wallet = 2;
-                    UPDATE attempts SET record = zeroblob(44) WHERE wallet = 3;
-                    """
-            )
-        }
-        try DurableFile.remove(self.folder.file("wallets.db-mark"))
-        let store = try self.folder.store()
-        await #expect(throws: StoreError.corrupt, "not before it is known that the key is the right one") {
-            try await store.outcome(of: counted.attempt(right: true))
-        }
-        #expect(try await store.recordMACs() == .missing)
-        #expect(try await store.adoptRecords() == 2)
-        let failures = try await store.listing(after: nil, limit: 9).map { $0.attempts?.failures }
-        #expect(failures == [3, 0, nil])
-        await #expect(throws: StoreError.corrupt) { try await store.outcome(of: damaged.attempt(right: true)) }
-        guard case .valid = try await store.outcome(of: fresh.attempt(right: true)) else {
-            Issue.record("a wallet that never guessed is rejected")
-            return
-        }
-        await store.close()
-        // Not a second time: an attacker could otherwise write records without a MAC.
-        try self.connected { connection in
-            try connection.setRecord(connection.recordInFirstForm())
-            try #expect(connection.recordMACs() == .present)
-            try #expect(connection.adoptRecords() == 0)
-            #expect(throws: StoreError.corrupt) { try connection.attempted(counted.id) }
-        }
-    }
-
-    @Test("a record in the first form is read, and the next judged attempt writes the present form")
-    func firstForm() async throws {
-        let wallet = try await self.wallet(failures: 2)
-        try self.connected { connection in
-            let plain = try connection.recordInFirstForm()
-            try connection.setRecord(plain + RecordKey.test.mac(of: plain, of: wallet.id))
-            let found = try #require(try connection.attempted(wallet.id)).attempts
-            #expect(found.record.failures == 2 && found.record.wrongPINs == 0 && found.number == 2)
+            try #expect(connection.recordKeyFits())
+            try connection.db.execute(sql: "DELETE FROM record_key")
         }
         let store = try self.folder.store()
-        _ = try await store.outcome(of: wallet.attempt(right: false))
+        await #expect(throws: StoreError.corrupt) { try await store.recordKeyFits() }
         await store.close()
-        try self.connected { connection in
-            try #expect(connection.record().count == KeptAttempts.byteCount)
-            let found = try #require(try connection.attempted(wallet.id)).attempts
-            #expect(found.record.failures == 3 && found.record.wrongPINs == 1 && found.number == 3)
-        }
     }
 
     @Test("the generation rises with each commit that changes the store, and only then; a restart keeps it")
@@ -172,15 +127,6 @@ extension StoreConnection {
     /// The stored record of the first wallet.
     fileprivate func record() throws -> [UInt8] {
         [UInt8](try #require(try Data.fetchOne(self.db, sql: "SELECT record FROM attempts WHERE wallet = 1")))
-    }
-
-    /// The same as a server of version 13 wrote it: in the first form and without a MAC.
-    fileprivate func recordInFirstForm() throws -> [UInt8] {
-        let record = try self.record()
-        var bytes: [UInt8] = [1]
-        bytes += record[1..<AttemptRecord.firstByteCount]
-        bytes += record.dropFirst(AttemptRecord.byteCount).prefix(8)
-        return bytes
     }
 
     fileprivate func setRecord(_ bytes: [UInt8]) throws {

@@ -117,10 +117,6 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
     package static let resealed = AuditEvent(rawValue: "vault resealed")
     /// A refresh has offered next shares to every wallet.
     package static let sharesOffered = AuditEvent(rawValue: "vault shares offered")
-    /// The attempt records of an earlier server version were given MACs.
-    ///
-    /// Their contents were trusted unchanged.
-    package static let recordsAdopted = AuditEvent(rawValue: "attempt records adopted")
     /// The embedded store was copied into a shared database, which is used from then on.
     package static let storeCopied = AuditEvent(rawValue: "store copy")
     /// An operator replaced the policy of all servers sharing a database.
@@ -139,13 +135,8 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
     /// The events other than commands to a running server.
     package static let others: [AuditEvent] = [
         .restore, .deletionCode, .wipe, .deniedLink, .blockedPermanently, .purge, .resealed, .sharesOffered,
-        .recordsAdopted, .storeCopied, .storePolicy, .storeEpoch, .started, .stopped, .logBegun, .tornTail, .unknown,
+        .storeCopied, .storePolicy, .storeEpoch, .started, .stopped, .logBegun, .tornTail, .unknown,
     ]
-
-    /// Whether this event is written only by servers that add a MAC to every attempt record.
-    ///
-    /// Earlier versions did not record starts.
-    package var showsRecordMACs: Bool { self == .started || self == .recordsAdopted }
 }
 
 /// The wallets or the recovery code that an event concerns.

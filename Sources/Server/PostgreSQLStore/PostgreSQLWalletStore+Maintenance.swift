@@ -113,8 +113,8 @@ extension PostgreSQLWalletStore: MaintenanceStore {
         try await self.perform(.reading) { try $0.unconfirmedShares() }
     }
 
-    package func recordMACs() async throws(StoreError) -> RecordMACs {
-        try await self.perform(.reading) { try $0.recordMACs() }
+    package func recordKeyFits() async throws(StoreError) -> Bool {
+        try await self.perform(.reading) { try $0.recordKeyFits() }
     }
 
     package func checkRecords(after: UInt64?, limit: Int) async throws(StoreError) -> RecordCheck {

@@ -18,7 +18,7 @@ package struct StartCheck {
     private var generation: UInt64 = 0
     /// The epoch of the newest entry, and the highest generation on record in it.
     private var ofEpoch: (epoch: Int, generation: UInt64) = (0, 0)
-    private var recordsHadMACs = false
+    private var hasStart = false
 
     /// - Parameter mark: The store's mark. The store contains every change completed before that entry.
     package init(after mark: AuditMark?) {
@@ -36,7 +36,7 @@ package struct StartCheck {
         self.ofEpoch.generation = max(self.ofEpoch.generation, generation)
         // The entries up to here have the generations of the embedded store.
         if entry.record.event == .storeCopied { self.ofEpoch.generation = 0 }
-        if entry.record.event.showsRecordMACs { self.recordsHadMACs = true }
+        if entry.record.event == .started { self.hasStart = true }
     }
 
     /// Reads the logs next to this one that were set aside.
@@ -60,29 +60,13 @@ package struct StartCheck {
         self.recorded = recorded
     }
 
-    /// Adds MACs to the attempt records of an earlier server version and records this in the log.
-    ///
-    /// Returns the number of records that got a MAC.
-    ///
-    /// Invariant (G4): records without MACs are trusted at most once. Afterwards, the log shows that the store's
-    /// records had MACs, even if the database no longer does.
-    package func adoptRecords(of store: any ServedStore, in audit: AuditLog) async throws -> Int {
-        // Only the embedded store ever had records without MACs.
-        guard let store = store as? SQLiteWalletStore else { return 0 }
-        guard try await store.recordMACs() == .missing else { return 0 }
-        guard !self.recordsHadMACs else { throw OlderStore.recordMACs }
-        let adopted = try await store.adoptRecords()
-        try await audit.append(.recordsAdopted, by: .server, .done(of: nil, result: "\(adopted) records"))
-        return adopted
-    }
-
     /// Throws if the store holds wallets but the log read so far, which may be missing, is not the one it had.
     ///
     /// Threat (G7): an attacker removes the log together with the mark. A server enters its start, and the store names
     /// that entry before the first wallet registers.
     package func requireLog(of store: any ServedStore) async throws {
         // The other servers of a shared store have logs of their own.
-        guard self.mark == 0, !self.recordsHadMACs, !store.isShared, try await store.walletCount() > 0 else { return }
+        guard self.mark == 0, !self.hasStart, !store.isShared, try await store.walletCount() > 0 else { return }
         throw OlderStore.withoutLog
     }
 
@@ -93,7 +77,7 @@ package struct StartCheck {
     package func checkMark(of store: any ServedStore, besideAuditLog path: String) throws {
         guard let store = store as? SQLiteWalletStore else { return }
         guard let marked = try MarkCopy.generation(besideAuditLog: path) else {
-            guard self.recordsHadMACs else { return }
+            guard self.hasStart else { return }
             throw OlderStore.markMissing(MarkCopy.path(besideAuditLog: path))
         }
         if store.generation < marked { throw OlderStore.mark(store: store.generation, mark: marked) }
@@ -187,8 +171,6 @@ package enum OlderStore: Error, Hashable, Sendable, CustomStringConvertible {
     case denial(RecoveryCodeMAC)
     /// The revocation of the solution is missing, or its reversal.
     case solution
-    /// The attempt records have no MACs, although they had them before.
-    case recordMACs
     /// The store holds wallets, but it names no entry of an audit log, and no log records that a server served it.
     case withoutLog
 
@@ -207,9 +189,6 @@ package enum OlderStore: Error, Hashable, Sendable, CustomStringConvertible {
         case .block(let wallet): "\(older) the permanent block of wallet \(wallet), which the store lacks"
         case .denial(let mac): "\(older) a change of recovery code \(mac) on the deny list, which the store lacks"
         case .solution: "\(older) a change of the solution's revocation, which the store lacks"
-        case .recordMACs:
-            "the store is an older copy, or was altered: the audit log records that its attempt records had MACs, "
-                + "which they lack"
         case .withoutLog:
             "the store holds wallets, but no start of a server is in its audit log, and the store names no entry: both "
                 + "were removed"
@@ -219,9 +198,6 @@ package enum OlderStore: Error, Hashable, Sendable, CustomStringConvertible {
     /// The operator's next step with an embedded store.
     package var wayOut: String {
         switch self {
-        case .recordMACs:
-            "Put the right file back, or move the data folder away and restore a backup with `remote-pin-server "
-                + "restore`"
         case .withoutLog: "Put the log back. \(AuditLogError.withoutTheLog)"
         case .markMissing: "Put the file back. If it is lost: \(Self.wayOut)"
         default: Self.wayOut

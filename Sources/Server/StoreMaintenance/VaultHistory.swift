@@ -48,7 +48,7 @@ package enum VaultHistory {
         }
         let records: [StoredListing]
         do throws(StoreError) {
-            guard try await store.recordMACs() == .ofAnotherKey else { return }
+            guard try await !store.recordKeyFits() else { return }
             records = try await store.listing(after: nil, limit: Self.sampleSize)
         } catch {
             throw VaultMismatch(error)

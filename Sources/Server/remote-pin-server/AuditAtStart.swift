@@ -101,10 +101,6 @@ struct AuditAtStart {
     private func compare(with audit: AuditLog, _ check: StartCheck) async throws {
         let store = self.store
         try await check.requireLog(of: store)
-        let adopted = try await check.adoptRecords(of: store, in: audit)
-        if adopted > 0 {
-            self.log.notice("attempt records of an earlier version have MACs now", metadata: ["records": "\(adopted)"])
-        }
         try await check.check(store)
         try check.checkMark(of: store, besideAuditLog: self.path)
         let unended = try await audit.endUnended { try await StartCheck.carryOut($0, on: store) }

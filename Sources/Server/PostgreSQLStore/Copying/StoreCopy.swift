@@ -61,7 +61,7 @@ package struct StoreCopy: Sendable {
         let total = try await self.source.walletCount()
         // The ends of wallets recorded by an earlier version, which the target stores in a table.
         while try await self.source.findEarlierEnds(lookingAt: self.pageSize) {}
-        guard try await self.source.recordMACs() == .present else { throw StoreCopyFailure.records }
+        guard try await self.source.recordKeyFits() else { throw StoreCopyFailure.records }
         let own = try await self.digest(of: self.source, .checking, total)
         let movedTo = try await self.source.movedTo()
         let found = try await self.target.perform(.reading) { try $0.copyMark() }
@@ -175,7 +175,7 @@ package struct StoreCopy: Sendable {
 package enum StoreCopyFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// The source has damaged wallets, including these.
     case damaged([WalletID])
-    /// The source's attempt records are from an earlier version or were made with another key.
+    /// The MACs of the source's attempt records were made with another key.
     case records
     /// The target has a wallet or a setting that does not belong to this copy, or a server has used the target.
     case targetInUse
@@ -195,8 +195,8 @@ package enum StoreCopyFailure: Error, Hashable, Sendable, CustomStringConvertibl
             "the source has damaged wallets: \(wallets.map(\.description).joined(separator: ", ")). A PIN of such a "
                 + "wallet is not judged. Revoke each with `remote-pin-server admin revoke wallet`, or restore a backup"
         case .records:
-            "the source's attempt records have no MACs of this vault's key. Serve it once with this version and its "
-                + "own `vault.key-file`"
+            "the MACs of the source's attempt records were made with another vault's key. Install the `vault.key-file` "
+                + "that the source was served with"
         case .targetInUse:
             "the database is not empty, or a server has used it. Use a new database (`remote-pin-server store init`): "
                 + "nothing is overwritten"

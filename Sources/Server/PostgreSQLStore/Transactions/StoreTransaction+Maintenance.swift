@@ -59,9 +59,8 @@ extension StoreTransaction {
         return RecordCheck(damaged: damaged, next: rows.nextPage(after: 2, limit))
     }
 
-    func recordMACs() throws -> RecordMACs {
-        let check = try self.run("select record_key_check from facts").bytes(0, 0)
-        return check == self.key.check ? .present : .ofAnotherKey
+    func recordKeyFits() throws -> Bool {
+        try self.run("select record_key_check from facts").bytes(0, 0) == self.key.check
     }
 }
 

@@ -20,8 +20,6 @@ struct ReadLog {
         var generation: UInt64 = 0
         /// The newest epoch, and the highest generation in it.
         var ofEpoch: (epoch: Int, generation: UInt64) = (0, 0)
-        /// The time of the first entry from a server that adds MACs to attempt records.
-        var recordMACsSince: Timestamp?
         /// The name of the server, if it shares the store with others.
         var server: String?
         /// The names of all servers of the store that the log mentions.
@@ -39,7 +37,6 @@ struct ReadLog {
             self.ofEpoch.generation = max(self.ofEpoch.generation, generation)
             // The entries up to here have the generations of the embedded store.
             if record.event == .storeCopied { (self.ofEpoch.generation, self.hasServed) = (0, false) }
-            if record.event.showsRecordMACs { self.recordMACsSince = self.recordMACsSince ?? record.at }
             self.server = record.server ?? self.server
             self.servers.formUnion(record.servers ?? [])
             if record.event == .started { (self.endsWithStop, self.hasServed) = (false, true) }

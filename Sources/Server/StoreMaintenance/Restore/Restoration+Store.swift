@@ -15,17 +15,7 @@ extension Restoration {
             inspection.latestEpoch <= plan.backupEpoch
         else { throw RestoreFailure.epochs(self.parts.backup) }
         try self.parts.stage(.openingValues)
-        switch try await store.recordMACs() {
-        case .present: break
-        case .ofAnotherKey: throw RestoreFailure.foreign(self.parts.backup)
-        case .missing:
-            // The label's MAC covers every page, so records written by an earlier version are those of the store that
-            // was backed up. A copy of an altered store also has a label, but the log shows that the store had MACs
-            // before.
-            let first = plan.logs.recordMACsSince
-            guard first.map({ plan.takenAt < $0 }) ?? true else { throw RestoreFailure.recordMACs(self.parts.backup) }
-            _ = try await store.adoptRecords()
-        }
+        guard try await store.recordKeyFits() else { throw RestoreFailure.foreign(self.parts.backup) }
         let damaged = try await self.damagedWallets(of: store)
         try self.parts.stage(.openingEpoch)
         let number = plan.latestEpoch + 1

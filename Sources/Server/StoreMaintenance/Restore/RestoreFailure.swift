@@ -35,10 +35,6 @@ package enum RestoreFailure: Error, Hashable, Sendable, CustomStringConvertible 
     case damagedWallets([WalletID])
     /// The backup was made from a store that lacks counted attempts, but the rule does not charge any.
     case uncharged(String)
-    /// The attempt records have no MACs, although the store's records had them.
-    ///
-    /// Use another backup.
-    case recordMACs(String)
     /// An epoch record, or the epoch that a wallet names, was not created by a restore.
     case epochs(String)
     /// The data folder contains a store or cannot be used.
@@ -88,9 +84,6 @@ package enum RestoreFailure: Error, Hashable, Sendable, CustomStringConvertible 
                 + "end these wallets, on record, and restore the others, or an older backup, which may have them intact"
         case .uncharged(let path):
             "\(path) is the copy of a damaged store, which lacks counted attempts; use --epoch strict or charge-one"
-        case .recordMACs(let path):
-            "the attempt records in \(path) have no MACs, and the audit log shows that the store's had them when the "
-                + "backup was made: the store was altered before; use another backup"
         case .epochs(let path): "no restore made the epoch records in \(path); use another backup"
         case .store(let error): error.description
         case .step(.unavailable), .step(.notErased), .step(.notCertified), .step(.outcomeUnknown):

@@ -18,8 +18,6 @@ package struct RestoreLogs {
     let problem: LogProblem?
     /// The highest store generation in any of the logs and in the mark beside them, or 0 if there are none.
     let generation: UInt64
-    /// The time since which attempt records have had MACs, or nil if no log shows it.
-    let recordMACsSince: Timestamp?
     /// The number of earlier restores of this backup, across all logs.
     let earlierRestores: Int
     /// Whether the log at `audit.file` must be set aside and replaced with a new one.
@@ -63,7 +61,6 @@ package struct RestoreLogs {
         self.replays = relevant.map(\.replay)
         let marked = try MarkCopy.generation(besideAuditLog: path) ?? 0
         self.generation = logs.map(\.facts.generation).reduce(marked, max)
-        self.recordMACsSince = logs.compactMap(\.facts.recordMACsSince).min()
         self.earlierRestores = logs.map { $0.replay.restores(of: label.name) }.reduce(0, +)
         self.problem = problem
         self.mustSetAside = current?.damage != nil

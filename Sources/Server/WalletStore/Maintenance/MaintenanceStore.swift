@@ -100,8 +100,10 @@ package protocol MaintenanceStore: Sendable {
     /// Returns the number of wallets that have not yet confirmed all their next shares.
     func unconfirmedShares() async throws(StoreError) -> Int
 
-    /// Returns whether the attempt records have MACs made with this store's key.
-    func recordMACs() async throws(StoreError) -> RecordMACs
+    /// Returns whether the MACs of the attempt records were made with the key that this store was opened with.
+    ///
+    /// Throws ``StoreError/corrupt`` if a store with wallets does not name the key of its records.
+    func recordKeyFits() async throws(StoreError) -> Bool
 
     /// Checks the attempt records of up to `limit` wallets, starting after the cursor `after` or with the first one.
     ///

@@ -20,22 +20,13 @@ package struct KeptAttempts: Sendable {
     package init() {}
 
     package init?(decoding bytes: [UInt8], of wallet: WalletID, by key: RecordKey) {
-        guard bytes.count > RecordKey.macByteCount else { return nil }
+        guard bytes.count == Self.byteCount else { return nil }
         let plain = [UInt8](bytes.dropLast(RecordKey.macByteCount))
         let mac = [UInt8](bytes.suffix(RecordKey.macByteCount))
         guard constantTimeEqual(key.mac(of: plain, of: wallet), mac) else { return nil }
-        self.init(withoutMAC: plain)
-    }
-
-    /// Decodes a record without a MAC, as found in stores up to version 13.
-    ///
-    /// The record's format determines its length.
-    init?(withoutMAC bytes: [UInt8]) {
-        guard bytes.count > Self.numberByteCount,
-            let record = AttemptRecord(decoding: [UInt8](bytes.dropLast(Self.numberByteCount)))
-        else { return nil }
+        guard let record = AttemptRecord(decoding: [UInt8](plain.prefix(AttemptRecord.byteCount))) else { return nil }
         self.record = record
-        self.number = bytes.suffix(Self.numberByteCount).bigEndian
+        self.number = plain.suffix(Self.numberByteCount).bigEndian
     }
 
     /// Returns the counts that a session states, without the charges of epochs.

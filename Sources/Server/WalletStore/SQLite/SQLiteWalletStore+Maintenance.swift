@@ -139,17 +139,8 @@ extension SQLiteWalletStore: MaintenanceStore {
         try await self.queue.perform { try $0.unconfirmedShares() }
     }
 
-    package func recordMACs() async throws(StoreError) -> RecordMACs {
-        try await self.queue.perform { try $0.recordMACs() }
-    }
-
-    /// Adds MACs to the attempt records written by an earlier server version, if the store's records have none.
-    ///
-    /// Returns the number of records. The records are trusted as they are. The caller must therefore have checked that
-    /// the vault belongs to the store, and that the records never had MACs before: an attacker who can write to the
-    /// database can also make it look like one from an earlier version.
-    package func adoptRecords() async throws(StoreError) -> Int {
-        try await self.queue.perform { try $0.adoptRecords() }
+    package func recordKeyFits() async throws(StoreError) -> Bool {
+        try await self.queue.perform { try $0.recordKeyFits() }
     }
 
     package func checkRecords(after: UInt64?, limit: Int) async throws(StoreError) -> RecordCheck {

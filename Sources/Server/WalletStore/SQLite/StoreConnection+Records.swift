@@ -2,11 +2,8 @@ internal import GRDB
 internal import PreparedSQL
 import Vocabulary
 
-/// Checks attempt records, and adopts those from an earlier server version, which have no MACs.
+/// Writes and checks attempt records.
 extension StoreConnection {
-    /// The number of wallets read by one query when records are adopted.
-    private static let adoptedAtOnce: Int64 = 1000
-
     func addAttempts(_ attempts: KeptAttempts, of wallet: WalletID, at place: WalletKey) throws {
         let statement = self.statements.addAttempts
         statement.bind(place.number, at: 1)
@@ -15,8 +12,6 @@ extension StoreConnection {
     }
 
     /// Claims a store without wallets for this key.
-    ///
-    /// A store with wallets is claimed by ``adoptRecords()``.
     func claimIfEmpty() throws {
         try self.db.execute(
             sql: """
@@ -27,47 +22,11 @@ extension StoreConnection {
         )
     }
 
-    func recordMACs() throws -> RecordMACs {
-        guard let check = try Row.fetchOne(self.db, sql: "SELECT key_check FROM record_key") else { return .missing }
-        return try check.bytes(0) == self.key.check ? .present : .ofAnotherKey
-    }
-
-    /// Adds MACs to the records of an earlier version and gives wallets without a record an empty one.
-    ///
-    /// Runs once per store. A record that cannot be decoded is left as it is, and its wallet is rejected.
-    func adoptRecords() throws -> Int {
-        guard try self.recordMACs() == .missing else { return 0 }
-        let wallets = try PreparedStatement(
-            """
-            SELECT wallets.key, id, record FROM wallets LEFT JOIN attempts ON attempts.wallet = wallets.key
-            WHERE wallets.key > ? ORDER BY wallets.key LIMIT ?
-            """,
-            on: self.db
-        )
-        wallets.bind(Self.adoptedAtOnce, at: 2)
-        var (adopted, last) = (0, Int64.min)
-        while true {
-            wallets.bind(last, at: 1)
-            let some = try wallets.all { row -> (key: WalletKey, id: WalletID, record: [UInt8]?) in
-                guard let key = row.number(0) else { throw StoreError.corrupt }
-                return (WalletKey(number: key), try row.identifier(1), row.isNull(2) ? nil : try row.kept(2))
-            }
-            for wallet in some {
-                last = wallet.key.number
-                var attempts: KeptAttempts? = KeptAttempts()
-                if let record = wallet.record { attempts = KeptAttempts(withoutMAC: record) }
-                guard let attempts else { continue }
-                try self.addAttempts(attempts, of: wallet.id, at: wallet.key)
-                adopted += 1
-            }
-            if some.count < Self.adoptedAtOnce { break }
+    func recordKeyFits() throws -> Bool {
+        guard let check = try Row.fetchOne(self.db, sql: "SELECT key_check FROM record_key") else {
+            throw StoreError.corrupt
         }
-        self.known.forgetAll()
-        try self.db.execute(
-            sql: "INSERT INTO record_key (id, key_check) VALUES (1, ?)",
-            arguments: [self.key.check.blob]
-        )
-        return adopted
+        return try check.bytes(0) == self.key.check
     }
 
     /// Checks the records of the next `limit` wallets after `cursor`.

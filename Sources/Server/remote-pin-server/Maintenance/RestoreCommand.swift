@@ -193,8 +193,7 @@ extension StartFailure {
     init(_ failure: RestoreFailure) {
         let kind: Kind =
             switch failure {
-            case .notABackup, .foreign, .damaged, .unsound, .sealed, .damagedWallets, .uncharged, .epochs, .recordMACs:
-                .data
+            case .notABackup, .foreign, .damaged, .unsound, .sealed, .damagedWallets, .uncharged, .epochs: .data
             case .store(.inUse): .unavailable
             case .audit(let error): StartFailure(error).kind
             case .vault: .configuration
