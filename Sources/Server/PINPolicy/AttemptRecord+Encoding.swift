@@ -2,7 +2,7 @@ import Vocabulary
 
 /// The stored form of a record, which is always ``byteCount`` bytes long.
 ///
-///     0       version of the form, 2
+///     0       version of the form, 1
 ///     1       bit 0: permanently blocked · bit 1: a block exists · bit 2: a last wrong attempt exists
 ///     2–3     wrong PINs since the last right one
 ///     4–11    end of the block, milliseconds since 1970
@@ -11,18 +11,13 @@ import Vocabulary
 ///     36–37   wrong PINs that were judged since the last right one
 ///     38–45   time of the last of them, milliseconds since 1970
 ///
-/// Version 1 ended after 36 bytes. Its records are read as if no such PIN had been judged, because their failures may
-/// include restore charges. The next judged attempt writes the current version, regardless of its verdict.
-///
 /// Numbers are big-endian, and absent values are zero. Because the width is fixed, a full disk cannot reveal whether a
 /// PIN was right.
 extension AttemptRecord {
     /// The length of every encoded record.
     package static let byteCount = 46
-    /// The length of version 1 records.
-    package static let firstByteCount = 36
 
-    private static let form: UInt8 = 2
+    private static let form: UInt8 = 1
     private static let permanentFlag: UInt8 = 1
     private static let blockFlag: UInt8 = 2
     private static let attemptFlag: UInt8 = 4
@@ -48,12 +43,11 @@ extension AttemptRecord {
         return bytes
     }
 
-    /// Decodes a record encoded by ``encoded()`` in this version or an earlier one.
+    /// Decodes a record encoded by ``encoded()``.
     ///
     /// Nothing else is accepted, because a damaged record must not be mistaken for one with fewer failures.
     package init?(decoding bytes: [UInt8]) {
-        let isFirst = bytes.count == Self.firstByteCount && bytes[0] == 1
-        guard isFirst || (bytes.count == Self.byteCount && bytes[0] == Self.form) else { return nil }
+        guard bytes.count == Self.byteCount, bytes[0] == Self.form else { return nil }
         let flags = bytes[1]
         guard flags & ~(Self.permanentFlag | Self.blockFlag | Self.attemptFlag) == 0 else { return nil }
         self.init()
@@ -74,7 +68,6 @@ extension AttemptRecord {
         }
         // A record without failures has no other content.
         guard flags == 0 || self.failures > 0 else { return nil }
-        guard !isFirst else { return }
         self.wrongPINs = Int(bytes[36..<38].bigEndian)
         let lastWrong = Timestamp(milliseconds: Int64(bitPattern: bytes[38..<46].bigEndian))
         if self.wrongPINs > 0 { self.lastWrong = lastWrong } else if lastWrong.milliseconds != 0 { return nil }
