@@ -30,15 +30,15 @@ package enum VaultHistory {
             throw .older(file: active, store: newest)
         }
         for known in noted {
-            guard let check = known.check, let own = vault.check(of: known.version), own != check else { continue }
+            guard let own = vault.check(of: known.version), own != known.check else { continue }
             guard try await !Self.opensValues(of: known.version, in: store, vault) else {
                 throw .damaged("its note of key \(known.version)")
             }
-            throw .otherKey(known.version, check: check.hex)
+            throw .otherKey(known.version, check: known.check.hex)
         }
         let check = vault.check(of: active) ?? []
         // Nothing is written unless the version is new, so that a full disk does not prevent a start.
-        if !noted.contains(where: { $0.version == active && $0.check != nil }) {
+        if !noted.contains(where: { $0.version == active }) {
             do throws(StoreError) {
                 _ = try await store.note(vaultVersion: active, check: check, at: now)
             } catch {

@@ -129,7 +129,7 @@ extension StoreTransaction {
                 "insert into vault_versions (version, active_since, sealed_anew_at, key_check) values ($1, $2, $3, $4)",
                 [
                     .number(Int64(version.version)), .number(version.activeSince.milliseconds),
-                    version.sealedAnewAt.map { .number($0.milliseconds) } ?? .null, .bytes(version.check ?? []),
+                    version.sealedAnewAt.map { .number($0.milliseconds) } ?? .null, .bytes(version.check),
                 ]
             )
         }

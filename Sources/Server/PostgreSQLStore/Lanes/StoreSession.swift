@@ -50,7 +50,7 @@ final class StoreSession {
     static let factColumns = StoreSession.factColumns(SchemaObjects.expression)
 
     /// An SQL expression for the newest version of the vault's keys that was activated, with the check value of its
-    /// key, which is empty if it is unknown.
+    /// key.
     ///
     /// Invariant: each server announces and signs with this version, read in the step that it answers. If each used the
     /// version that it last saw, then during a rotation a wallet would meet an older receipt key after a newer one,
@@ -197,8 +197,7 @@ final class StoreSession {
     /// The version was activated while this server had no lease, or its key file was replaced. Its lease expires now.
     private func requireVaultKey(_ name: String?) throws(PostgreSQLStoreOpenError) {
         guard let name, name != self.heldVaultKey, let own = self.parts.vaultKeys?() else { return }
-        // The check value is empty if the store was copied from one whose earlier version had none.
-        guard own.contains(where: { $0.hasPrefix(name) }) else { throw .lacksVaultKey(name) }
+        guard own.contains(name) else { throw .lacksVaultKey(name) }
         self.heldVaultKey = name
     }
 

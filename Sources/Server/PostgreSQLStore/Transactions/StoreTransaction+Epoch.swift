@@ -67,8 +67,8 @@ extension StoreTransaction {
         try self.run("update facts set home = \(Schema.place)")
         // A restored database contains leases of the past. A server that still runs takes a new one, and settles all.
         try self.run("delete from leases")
-        if let vaultKey, let check = vaultKey.check {
-            _ = try self.note(vaultVersion: vaultKey.version, check: check, at: vaultKey.activeSince)
+        if let vaultKey {
+            _ = try self.note(vaultVersion: vaultKey.version, check: vaultKey.check, at: vaultKey.activeSince)
         }
     }
 

@@ -216,13 +216,15 @@ extension StoreTransaction {
             "select version, active_since, sealed_anew_at, key_check from vault_versions order by version"
         )
         return try (0..<rows.count).map { at in
-            guard let version = rows.number(at, 0).flatMap({ UInt32(exactly: $0) }) else { throw StoreError.corrupt }
+            guard let version = rows.number(at, 0).flatMap({ UInt32(exactly: $0) }), let check = rows.bytes(at, 3)
+            else {
+                throw StoreError.corrupt
+            }
             return StoredVaultVersion(
                 version: version,
                 activeSince: try rows.time(at, 1),
                 sealedAnewAt: rows.number(at, 2).map { Timestamp(milliseconds: $0) },
-                // Empty if the store was copied from one whose earlier version had none.
-                check: rows.bytes(at, 3).flatMap { $0.isEmpty ? nil : $0 }
+                check: check
             )
         }
     }

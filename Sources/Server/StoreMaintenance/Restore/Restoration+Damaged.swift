@@ -61,8 +61,7 @@ extension Restoration {
             UInt64(version) != UInt64(last) + 1
         else { return false }
         guard let known = noted.first(where: { $0.version == version }) else { return true }
-        guard let check = known.check else { return false }
-        return check == self.parts.vault.check(of: version)
+        return known.check == self.parts.vault.check(of: version)
     }
 
     /// Ends the damaged wallets that are still in use, if the operator chose to.

@@ -12,7 +12,7 @@ extension StoreConnection {
         try self.db.execute(
             sql: """
                 INSERT INTO vault_versions (version, active_since, key_check) VALUES (?, ?, ?)
-                ON CONFLICT (version) DO UPDATE SET key_check = excluded.key_check WHERE key_check IS NULL
+                ON CONFLICT (version) DO NOTHING
                 """,
             arguments: [version, now.milliseconds, check.blob]
         )
@@ -30,7 +30,7 @@ extension StoreConnection {
                 version: UInt32(clamping: try row.number(0)),
                 activeSince: Timestamp(milliseconds: try row.number(1)),
                 sealedAnewAt: Int64.fromDatabaseValue(row[2]).map { Timestamp(milliseconds: $0) },
-                check: try row.bytesIfAny(3)
+                check: try row.bytes(3)
             )
         }
     }
