@@ -16,7 +16,7 @@ struct ServerFilesTests {
         self.lab = try await LabUnderTest()
     }
 
-    @Test("a store of a newer version is named with both versions and left unchanged")
+    @Test("a store of another version is named with both versions and the way out, and left unchanged")
     func newerStore() async throws {
         let path = "\(self.lab.lab.dataFolder)/wallets.db"
         var bytes = try DurableFile.read(path, atMost: 1 << 24)
@@ -26,6 +26,7 @@ struct ServerFilesTests {
         let run = try await ServerProcess.run("remote-pin-server", ["lab", "up", self.lab.lab.path])
         #expect(run.exitCode == 74)
         #expect(run.output.contains("has version 99"), "\(run.output)")
+        #expect(run.output.contains("make a new lab"), "\(run.output)")
         #expect(try DurableFile.read(path, atMost: 1 << 24) == bytes)
     }
 

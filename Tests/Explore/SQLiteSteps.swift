@@ -20,7 +20,7 @@ final class SQLiteSteps: StoreSteps {
         self.phone = phone
         self.database = try DatabaseQueue(configuration: Schema.configuration())
         try self.database.inDatabase { db in
-            try Schema.migrate(db, creating: true)
+            try Schema.current.migrate(db, creating: true)
             try StoreConnection(db, key: self.key).claimIfEmpty()
         }
     }

@@ -142,7 +142,7 @@ struct BatchWriterTests {
             try FileHandle(forWritingTo: URL(filePath: StoreMark.path(of: path))).truncate(atOffset: 0)
             try DurableFile.append(Array(repeating: 0, count: 4096), to: folder + "/ballast")
             try DatabaseQueue().inDatabase { db in
-                try Schema.migrate(db, creating: true)
+                try Schema.current.migrate(db, creating: true)
                 var writer = BatchWriter(
                     connection: try StoreConnection(db, key: .test),
                     onFatal: { exit($0.isDiskFull ? 72 : 71) }
@@ -299,7 +299,7 @@ struct BatchWriterTests {
 
     static func withWriter<Value>(_ body: (BatchWriter) throws -> Value) throws -> Value {
         try DatabaseQueue().inDatabase { db in
-            try Schema.migrate(db, creating: true)
+            try Schema.current.migrate(db, creating: true)
             return try body(BatchWriter(connection: try StoreConnection(db, key: .test), onFatal: { _ in exit(71) }))
         }
     }

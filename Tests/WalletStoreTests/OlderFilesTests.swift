@@ -143,7 +143,7 @@ struct OlderFilesTests {
             let database = try DatabaseQueue(path: file)
             let page = try database.inDatabase { db in
                 try db.execute(sql: "PRAGMA secure_delete = ON")
-                try Schema.migrate(db, creating: true)
+                try Schema.current.migrate(db, creating: true)
                 return Int(try StoreConnection(db, key: .test).generationPage())
             }
             let pages = try [old, new].map { number in

@@ -40,7 +40,9 @@ struct OpeningTests {
         await (try self.folder.store()).close()
         try self.change("PRAGMA user_version = 999")
         let before = try self.folder.contents()
-        #expect(throws: StoreOpenError.newerVersion(found: 999, known: Schema.version)) { try self.folder.store() }
+        #expect(throws: StoreOpenError.newerVersion(found: 999, known: Schema.current.version)) {
+            try self.folder.store()
+        }
         #expect(try self.folder.contents() == before)
     }
 
@@ -80,13 +82,16 @@ struct OpeningTests {
     func inLog() async throws {
         let made = TemporaryFolder()
         let database = try DatabaseQueue(path: made.file("wallets.db"), configuration: Schema.configuration())
-        _ = try database.inDatabase { try Schema.migrate($0, creating: true) }
+        _ = try database.inDatabase { try Schema.current.migrate($0, creating: true) }
         for name in ["wallets.db", "wallets.db-wal"] {
             try DurableFile.write(DurableFile.read(made.file(name), atMost: 1 << 26), to: self.folder.file(name))
         }
         try database.close()
         let head = try DurableFile.read(self.folder.file("wallets.db"), atMost: 1 << 26)
         #expect(head[60..<72].allSatisfy { $0 == 0 })
+        #expect(throws: StoreOpenError.damaged(.markMissing)) { try self.folder.store() }
+        // It is made before SQLite opens the file.
+        try StoreMark.create(of: self.folder.file("wallets.db"))
         let store = try SQLiteWalletStore.open(folder: self.folder.path, key: .test)
         #expect(try await store.walletCount() == 0)
         await store.close()

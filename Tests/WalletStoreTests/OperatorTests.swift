@@ -232,26 +232,4 @@ struct OperatorTests {
         try await #expect(store.setSolutionRevoked(true) == false)
         try await #expect(store.setSolutionRevoked(false))
     }
-
-    @Test("a store of the first version is opened with all its contents and full function")
-    func migration() async throws {
-        let old = TemporaryFolder()
-        try Self.makeFirstVersion(old.path + "/wallets.db")
-        let store = try SQLiteWalletStore.open(folder: old.path, key: .test)
-        try await #expect(store.denied(after: nil, limit: 5).entries.map(\.deniedAt.milliseconds) == [5])
-        try await #expect(store.operatorValues().values.isEmpty)
-        let wallet = try await TestWallet(in: store)
-        try await store.keepLastSessions([wallet.id: self.later])
-        try await #expect(store.report(of: wallet.id)?.lastSession == self.later)
-    }
-
-    private static func makeFirstVersion(_ path: String) throws {
-        let database = try DatabaseQueue(path: path)
-        try database.writeWithoutTransaction { db in
-            try db.execute(sql: Schema.migrations[0])
-            try db.execute(sql: "INSERT INTO denied_recovery_codes VALUES (zeroblob(32), 5)")
-            try db.execute(sql: "PRAGMA application_id = \(Schema.applicationID); PRAGMA user_version = 1")
-        }
-        try database.close()
-    }
 }

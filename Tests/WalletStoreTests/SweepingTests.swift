@@ -82,13 +82,10 @@ struct SweepingTests {
         #expect(try place.count("wallets") == 0)
     }
 
-    @Test(
-        "a purge examines only ended wallets, including those that an older server ended",
-        arguments: [(StoreKind.sqlite, false), (.sqlite, true), (.postgreSQL, false)]
-    )
-    func purgeable(kind: StoreKind, isOld: Bool) async throws {
+    @Test("a purge examines only ended wallets", arguments: StoreKind.allCases)
+    func purgeable(kind: StoreKind) async throws {
         let place = try await kind.place()
-        var store = try await place.open()
+        let store = try await place.open()
         var ended: [WalletID] = []
         for seconds in [0, 20, 0] {
             let wallet = try await TestWallet(in: store)
@@ -98,15 +95,6 @@ struct SweepingTests {
             ended.append(wallet.id)
             _ = try await TestWallet(in: store)
         }
-        if isOld, case .sqlite(let folder) = place {
-            await store.close()
-            try place.change("\(Self.undone) PRAGMA user_version = 7")
-            try DurableFile.remove(folder.file("wallets.db-mark"))
-            store = try await place.open()
-        }
-        var looks = 0
-        repeat { looks += 1 } while try await store.findEarlierEnds(lookingAt: 3) && looks < 10
-        #expect(looks == (isOld ? 3 : 1))
         var found: [WalletID] = []
         var steps = 0
         var next: UInt64?
@@ -120,12 +108,5 @@ struct SweepingTests {
         #expect(left == Purgeable(wallets: [ended[1]], next: nil))
         await store.close()
         #expect(try place.count("ended") == 1)
-        if kind == .sqlite { #expect(try place.count("ended_search") == 0) }
     }
-
-    /// The tables that later versions than 7 create.
-    private static let undone = [
-        "ended", "ended_search", "next_shares", "share_refresh", "barred_hardware_keys", "recorded_blocks",
-        "audit_mark", "generation", "record_key",
-    ].map { "DROP TABLE \($0);" }.joined(separator: " ")
 }

@@ -55,8 +55,6 @@ extension PostgreSQLWalletStore: MaintenanceStore {
     }
 
     /// Returns false: every server that wrote this schema records the ends of wallets.
-    package func findEarlierEnds(lookingAt most: Int) async throws(StoreError) -> Bool { false }
-
     package func purgeable(
         after: UInt64?,
         lookingAt limit: Int,

@@ -36,9 +36,6 @@ extension Maintenance {
     }
 
     private func purge(endedBefore limit: Timestamp) async throws -> Int {
-        while try await self.parts.store.findEarlierEnds(lookingAt: Self.stepSize) {
-            try await Task.sleep(for: Self.pause)
-        }
         var purged = 0
         var after: UInt64?
         while true {

@@ -87,7 +87,7 @@ final class LogTarget: FuzzTarget {
             let database = try? DatabaseQueue(path: path, configuration: Schema.configuration())
         else { return }
         try? database.inDatabase { db in
-            try Schema.migrate(db, creating: false, acceptingMoved: false)
+            try Schema.current.migrate(db, creating: false, acceptingMoved: false)
             let connection = try StoreConnection(db, key: self.key)
             _ = try connection.listing(after: nil, limit: 100)
             _ = try connection.sealedValues(after: nil, limit: 100)

@@ -59,8 +59,6 @@ package struct StoreCopy: Sendable {
     /// - Throws: A ``StoreCopyFailure``, a `StoreError`, or an error thrown by the given functions.
     package func run(anew: Bool = false) async throws -> Report {
         let total = try await self.source.walletCount()
-        // The ends of wallets recorded by an earlier version, which the target stores in a table.
-        while try await self.source.findEarlierEnds(lookingAt: self.pageSize) {}
         guard try await self.source.recordKeyFits() else { throw StoreCopyFailure.records }
         let own = try await self.digest(of: self.source, .checking, total)
         let movedTo = try await self.source.movedTo()

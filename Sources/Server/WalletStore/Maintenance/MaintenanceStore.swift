@@ -42,12 +42,6 @@ package protocol MaintenanceStore: Sendable {
     /// Wallets whose values have changed in the meantime are skipped.
     func replace(_ values: [SealedReplacement]) async throws(StoreError)
 
-    /// Searches up to `most` wallets for ones that ended in a store written by an older server, continuing after the
-    /// last search.
-    ///
-    /// Returns whether there may be more. A wallet can only be purged if such a search found it or if it ended later.
-    func findEarlierEnds(lookingAt most: Int) async throws(StoreError) -> Bool
-
     /// Examines `limit` ended wallets, starting after the cursor `after` or with the first one.
     ///
     /// Returns those that ended before `time`.

@@ -75,10 +75,6 @@ extension SQLiteWalletStore: MaintenanceStore {
         return ending
     }
 
-    package func findEarlierEnds(lookingAt most: Int) async throws(StoreError) -> Bool {
-        try await self.queue.perform { try $0.findEarlierEnds(lookingAt: most) }
-    }
-
     package func purgeable(
         after: UInt64?,
         lookingAt limit: Int,

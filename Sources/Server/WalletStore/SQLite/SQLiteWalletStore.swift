@@ -19,7 +19,7 @@ package final class SQLiteWalletStore: WalletStore {
     /// The version of the store before this process upgraded it, or nil if no upgrade was needed.
     package let upgradedFrom: Int?
     /// The store version that this program reads and writes.
-    package static var version: Int { Schema.version }
+    package static var version: Int { Schema.current.version }
     let queue: CommitQueue
     /// Nil for a store that lacks commits and is only copied.
     private let mark: StoreMark?
@@ -97,7 +97,11 @@ package final class SQLiteWalletStore: WalletStore {
                 mark = try database.inDatabase { db in
                     do {
                         if let least { try self.requireGeneration(least, in: db) }
-                        upgradedFrom = try Schema.migrate(db, creating: creating, acceptingMoved: acceptingMoved)
+                        upgradedFrom = try Schema.current.migrate(
+                            db,
+                            creating: creating,
+                            acceptingMoved: acceptingMoved
+                        )
                         // Finish the work of a killed process, so that no older copy of a destroyed share survives a
                         // start.
                         _ = try db.checkpoint(.truncate)

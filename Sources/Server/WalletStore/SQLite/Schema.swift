@@ -1,12 +1,12 @@
 internal import GRDB
 internal import PreparedSQL
 
-/// The tables and the migrations from earlier versions.
+/// The tables, and the migrations from earlier versions.
 ///
 /// A released version is never edited, except for comments between its statements: a file stores each statement, and
-/// the stored statements are compared with these. Every change is a new entry. Migrations cannot be reversed, so a file
-/// written by a newer version is refused instead of being read under assumptions.
-enum Schema {
+/// the stored statements are compared with these. Every change is a new migration. Migrations cannot be reversed, so a
+/// file written by a newer version is refused instead of being read under assumptions.
+struct Schema: Sendable {
     /// The `PRAGMA application_id` that identifies the file as a wallet store: "rPIN".
     static let applicationID: Int64 = 0x7250_494E
     /// The `PRAGMA application_id` that identifies the file as a backup, which must not be served: "rPIB".
@@ -14,11 +14,11 @@ enum Schema {
     /// The `PRAGMA application_id` of a store that was copied into a shared database and must not be served: "rPIM".
     static let movedID: Int64 = 0x7250_494D
 
-    /// The migrations from version n to n + 1.
-    ///
-    /// The first one creates a new store.
-    static let migrations = [
-        """
+    /// The schema that this program reads and writes.
+    static let current = Schema(migrations: [Schema.creation])
+
+    /// The statements of version 1.
+    private static let creation = """
         CREATE TABLE wallets (
             key INTEGER PRIMARY KEY,
             state BLOB NOT NULL,
@@ -40,29 +40,91 @@ enum Schema {
         CREATE TABLE attestations (wallet INTEGER PRIMARY KEY, attested TEXT NOT NULL) STRICT;
         -- New registrations; whether a session was opened since is in the row of wallets.
         CREATE TABLE unopened (wallet INTEGER PRIMARY KEY, registered_at INTEGER NOT NULL) STRICT;
-        -- The attempt record, the number of the wallet's judged attempts of 8 bytes and, since version 14, a MAC of 8.
+        -- The attempt record, the number of the wallet's judged attempts of 8 bytes, and a MAC of 8. Every wallet has
+        -- one.
         CREATE TABLE attempts (wallet INTEGER PRIMARY KEY, record BLOB NOT NULL) STRICT;
+        -- The check value of the key of these MACs, written before the first wallet registers.
+        CREATE TABLE record_key (id INTEGER PRIMARY KEY CHECK (id = 1), key_check BLOB NOT NULL) STRICT;
+        -- The permanently blocked wallets whose block is in the audit log. It is a table, written later, because the
+        -- commit for a wrong PIN must not write more than the commit for a right one.
+        CREATE TABLE recorded_blocks (wallet INTEGER PRIMARY KEY) STRICT;
+        -- Written up to a minute after the fact, for operators only: no permission of a wallet depends on it.
+        CREATE TABLE last_sessions (wallet INTEGER PRIMARY KEY, at INTEGER NOT NULL) STRICT;
+        -- The ended wallets, so that a purge does not have to read all the others.
+        CREATE TABLE ended (wallet INTEGER PRIMARY KEY, at INTEGER NOT NULL) STRICT;
+        -- SHA-256 of the deletion codes of purged wallets, so that each goes on saying done.
+        CREATE TABLE purged_codes (digest BLOB PRIMARY KEY, revoked_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
         -- The vault's MACs of recovery codes that no wallet may use.
         CREATE TABLE denied_recovery_codes (mac BLOB PRIMARY KEY, denied_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+        -- The hardware keys of wallets whose devices are not allowed to register again.
+        CREATE TABLE barred_hardware_keys (digest BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
+        -- The shares that will replace a wallet's current ones, sealed. Each is null once its wallet has confirmed it,
+        -- and the row is gone once both are.
+        CREATE TABLE next_shares (wallet INTEGER PRIMARY KEY, unlock_share BLOB, presence_share BLOB) STRICT;
+        -- The refresh that creates them: the wallet after which it continues, and the last one that it covers.
+        CREATE TABLE share_refresh (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            begun_at INTEGER NOT NULL,
+            place INTEGER NOT NULL,
+            last INTEGER NOT NULL
+        ) STRICT;
+        -- When each version of the vault's keys began to seal, when no value sealed with an older version was left, and
+        -- a check value of four bytes, derived from its key.
+        CREATE TABLE vault_versions (
+            version INTEGER PRIMARY KEY,
+            active_since INTEGER NOT NULL,
+            sealed_anew_at INTEGER,
+            key_check BLOB NOT NULL
+        ) STRICT;
+        -- The epochs opened by restores; the first epoch has no row.
+        CREATE TABLE epochs (
+            number INTEGER PRIMARY KEY CHECK (number > 1),
+            rule TEXT NOT NULL,
+            opened_at INTEGER NOT NULL,
+            mac BLOB NOT NULL
+        ) STRICT;
+        CREATE TABLE operator_values (
+            name TEXT PRIMARY KEY,
+            value TEXT NOT NULL,
+            set_at INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE operator_revision (id INTEGER PRIMARY KEY CHECK (id = 1), revision INTEGER NOT NULL) STRICT;
+        INSERT INTO operator_revision (id, revision) VALUES (1, 0);
         CREATE TABLE solution (id INTEGER PRIMARY KEY CHECK (id = 1), revoked INTEGER NOT NULL) STRICT;
         INSERT INTO solution (id, revoked) VALUES (1, 0);
-        """,
-        Schema.operatorTables,
-        Schema.epochTable,
-        Schema.purgeTable,
-        Schema.vaultTable,
-        Schema.vaultChecks,
-        Schema.identityKeys,
-        Schema.endedTable,
-        Schema.nextSharesTable,
-        Schema.barredKeysTable,
-        Schema.recordedBlocks,
-        Schema.auditMark,
-        Schema.generation,
-        Schema.recordKey,
-    ]
+        -- The newest audit log entry at the last audited change; no row before the first one.
+        CREATE TABLE audit_mark (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            number INTEGER NOT NULL,
+            mac TEXT NOT NULL
+        ) STRICT;
+        -- The store's generation, and the number of witness requests.
+        CREATE TABLE generation (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            value INTEGER NOT NULL,
+            witness_step INTEGER NOT NULL
+        ) STRICT;
+        INSERT INTO generation (id, value, witness_step) VALUES (1, 1, 0);
+        """
 
-    static var version: Int { Self.migrations.count }
+    /// The migrations from version n to n + 1; the first one creates a new store.
+    let migrations: [String]
+    /// The entries that each version's migrations make, starting with those of an empty database.
+    private let made: [Set<SchemaEntry>]?
+
+    init(migrations: [String]) {
+        self.migrations = migrations
+        self.made = try? DatabaseQueue().inDatabase { db in
+            var made: [Set<SchemaEntry>] = [[]]
+            for migration in migrations {
+                try db.execute(sql: migration)
+                made.append(Set(try SchemaEntry.all(in: db)))
+            }
+            return made
+        }
+    }
+
+    var version: Int { self.migrations.count }
 
     /// The settings used for every connection.
     ///
@@ -102,7 +164,7 @@ enum Schema {
     ///
     /// Rejects a file whose schema this program did not make. Returns the store's previous version if it was older.
     @discardableResult
-    static func migrate(_ db: Database, creating: Bool, acceptingMoved: Bool = false) throws -> Int? {
+    func migrate(_ db: Database, creating: Bool, acceptingMoved: Bool = false) throws -> Int? {
         let id = try Int64.fetchOne(db, sql: "PRAGMA application_id") ?? 0
         let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         guard id != Self.backupID else { throw StoreOpenError.backup }
@@ -111,17 +173,41 @@ enum Schema {
         guard isNew || (id == Self.applicationID || id == Self.movedID) && found > 0 else {
             throw StoreOpenError.notAStore
         }
-        guard found <= Self.version else { throw StoreOpenError.newerVersion(found: found, known: Self.version) }
-        let differences = Self.differences(in: try SchemaEntry.all(in: db), ofVersion: found)
+        guard found <= self.version else { throw StoreOpenError.newerVersion(found: found, known: self.version) }
+        let differences = self.differences(in: try SchemaEntry.all(in: db), ofVersion: found)
         guard differences.isEmpty else { throw StoreOpenError.otherSchema(differences) }
-        for version in found..<Self.version {
+        for version in found..<self.version {
             try db.inTransaction(.immediate) {
-                try db.execute(sql: Self.migrations[version])
+                try db.execute(sql: self.migrations[version])
                 try db.execute(sql: "PRAGMA application_id = \(isNew ? Self.applicationID : id)")
                 try db.execute(sql: "PRAGMA user_version = \(version + 1)")
                 return .commit
             }
         }
-        return isNew || found == Self.version ? nil : found
+        return isNew || found == self.version ? nil : found
+    }
+
+    /// Returns each entry that this program does not make in this version, makes otherwise, or misses; empty if there
+    /// is none.
+    ///
+    /// Invariant (G3, G4): a store with any other object is not served. Connections run no trigger and read no view
+    /// (``HardenedConnection``), but a changed table may have a column that computes its value, and an unknown index or
+    /// table shows that another program wrote to the file.
+    func differences(in found: [SchemaEntry], ofVersion version: Int) -> [String] {
+        guard let made = self.made, made.indices.contains(version) else { return ["its version \(version) is unknown"] }
+        let other = Set(found).subtracting(made[version])
+        let missing = made[version].subtracting(found)
+        let changed = Set(other.map(\.title)).intersection(missing.map(\.title))
+        // SQLite rejects a schema with two objects of one name when it is parsed, but not when it is read as a table.
+        let isRepeated = Set(found).count != found.count
+        return other.map { "\($0.title) is \(changed.contains($0.title) ? "changed" : "unknown")" }.sorted()
+            + missing.filter { !changed.contains($0.title) }.map { "\($0.title) is missing" }.sorted()
+            + (isRepeated ? ["an entry is repeated"] : [])
+    }
+}
+
+extension SchemaEntry {
+    fileprivate var title: String {
+        self.name == self.table ? "\(self.kind) \(self.name)" : "\(self.kind) \(self.name) on \(self.table)"
     }
 }

@@ -8,10 +8,8 @@ import Vocabulary
 /// are answered only after its sync. If anything else is missing, the log (``StoreLog``) or the mark (``StoreMark``)
 /// shows it.
 struct StoreCheck {
-    /// The first store version that has a mark.
-    private static let firstVersion = 14
-
-    private let version: Int
+    /// Whether the file is empty because the store is being created.
+    private let isNew: Bool
     let mark: StoreMark.Content?
     /// The length of the log, or nil if there is none.
     let logByteCount: Int?
@@ -28,7 +26,7 @@ struct StoreCheck {
 
     /// Rejects a store that lacks commits, and returns the generation that SQLite must find in it.
     ///
-    /// Creates the mark of a sound store that has none.
+    /// Creates the mark of a new store.
     @discardableResult
     static func run(_ path: String) throws(StoreOpenError) -> UInt64 {
         let check = try Self.look(path)
@@ -51,7 +49,7 @@ struct StoreCheck {
         let (store, logPath) = (try AppendFile(reading: path), path + "-wal")
         let head = StoreFile.Head(try store.read(at: 0, atMost: StoreFile.Head.byteCount))
         guard let pageSize = head.pageSize else { return nil }
-        self.version = head.version
+        self.isNew = pageSize == 0
         self.mark = try StoreMark.read(at: StoreMark.path(of: path))
         let page = self.mark?.page ?? 0
         self.logByteCount = try AppendFile.ifPresent(reading: logPath)?.byteCount()
@@ -77,7 +75,7 @@ struct StoreCheck {
         guard let mark else {
             // Every store gets its mark before its first commit and keeps it, also through a restore. Without the
             // mark, a store whose log is gone as well, or an older copy, would look complete.
-            return self.version >= Self.firstVersion ? .markMissing : self.log.damage.map { .log(frame: $0) }
+            return self.isNew && self.logByteCount == nil ? nil : .markMissing
         }
         if mark.isInUse, self.logByteCount == nil { return .logMissing }
         if let frame = self.log.damage { return .log(frame: frame) }

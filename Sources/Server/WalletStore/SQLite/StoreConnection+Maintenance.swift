@@ -26,7 +26,8 @@ extension StoreConnection {
     func schemaDifferences(at now: ContinuousClock.Instant) throws -> [String] {
         guard now >= self.nextSchemaCheck else { return [] }
         self.nextSchemaCheck = now + Self.schemaCheckInterval
-        return Schema.differences(in: try SchemaEntry.all(in: self.db), ofVersion: Schema.version)
+        let schema = Schema.current
+        return schema.differences(in: try SchemaEntry.all(in: self.db), ofVersion: schema.version)
     }
 
     func end(_ wallets: [WalletID], as revocation: Revocation, at now: Timestamp) throws -> WalletsEnding {

@@ -3,32 +3,6 @@ import Vocabulary
 
 /// Removes wallets that ended long ago.
 extension StoreConnection {
-    /// Examines the next `most` wallets and records those that ended before ends were recorded.
-    ///
-    /// The next call continues after them.
-    ///
-    /// - Returns: Whether there may be more.
-    func findEarlierEnds(lookingAt most: Int) throws -> Bool {
-        guard let place = try Int64.fetchOne(self.db, sql: "SELECT place FROM ended_search") else { return false }
-        let rows = try Row.fetchAll(
-            self.db,
-            sql: "SELECT key, state, hardware_key FROM wallets WHERE key > ? ORDER BY key LIMIT ?",
-            arguments: [place, most]
-        )
-        for row in rows {
-            // A damaged row is not purged. Any access to its wallet reports the damage.
-            guard let state = try? row.walletState(1), let revocation = state.revocation else { continue }
-            if !revocation.mayRegisterAnew { try self.bar(row.identifier(2)) }
-            try self.noteEnd(of: WalletKey(number: try row.number(0)), at: state.revokedAt)
-        }
-        if let last = try rows.last?.number(0), rows.count == most {
-            try self.db.execute(sql: "UPDATE ended_search SET place = ?", arguments: [last])
-            return true
-        }
-        try self.db.execute(sql: "DELETE FROM ended_search")
-        return false
-    }
-
     /// Records a wallet's end.
     ///
     /// If called again, the first end counts.

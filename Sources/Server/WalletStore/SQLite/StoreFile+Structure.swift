@@ -6,9 +6,11 @@ extension StoreFile {
     /// Returns the objects in the schema of a file that a store's version does not make, makes otherwise, or misses.
     ///
     /// No process may have the file open, and it must have no log.
-    package static func schemaDifferences(in path: String, ofVersion version: Int = Schema.version) -> [String] {
-        let found = StructureCheck.schema(of: path)
-        return found.map { Schema.differences(in: $0, ofVersion: version) } ?? ["its objects cannot be read"]
+    package static func schemaDifferences(in path: String, ofVersion version: Int? = nil) -> [String] {
+        let (schema, found) = (Schema.current, StructureCheck.schema(of: path))
+        return found.map { schema.differences(in: $0, ofVersion: version ?? schema.version) } ?? [
+            "its objects cannot be read"
+        ]
     }
 
     /// Checks the structure of a file that no connection has open, on a low-priority thread.

@@ -79,12 +79,12 @@ package enum StoreFile {
         }
         if head.isEmpty, creating { return }
         guard head.count == Self.headByteCount, head.starts(with: Self.magic) else { throw .notAStore }
-        let version = Int(Self.number(at: Self.versionOffset, in: head))
+        let (version, known) = (Int(Self.number(at: Self.versionOffset, in: head)), Schema.current.version)
         switch Self.number(at: Self.applicationIDOffset, in: head) {
         case Schema.backupID: throw .backup
         case Schema.movedID where !acceptingMoved: throw .moved
-        case Schema.applicationID where version > Schema.version, Schema.movedID where version > Schema.version:
-            throw .newerVersion(found: version, known: Schema.version)
+        case Schema.applicationID where version > known, Schema.movedID where version > known:
+            throw .newerVersion(found: version, known: known)
         case Schema.applicationID, Schema.movedID: break
         case 0 where version == 0 && (creating || DurableFile.exists(path + "-wal")): break
         default: throw .notAStore

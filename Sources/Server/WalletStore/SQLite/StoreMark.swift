@@ -69,7 +69,7 @@ final class StoreMark: Sendable {
         self.copy.withLock { $0 = (path, file) }
     }
 
-    /// Creates the mark of a store that is being created or restored, or comes from a version without marks.
+    /// Creates the mark of a store that is being created or restored.
     static func create(of store: String) throws(FileError) {
         try DurableFile.write(Content().encoded(), to: Self.path(of: store))
     }

@@ -12,7 +12,7 @@ package enum StoreOpenError: Error, Hashable, Sendable, CustomStringConvertible 
     ///
     /// Stop that process first. Its id is nil if it is unknown.
     case inUse(pid: Int32?)
-    /// The store was written by a newer version of the server.
+    /// The store was written by another version of the server, which is usually a newer one.
     ///
     /// Use that version.
     case newerVersion(found: Int, known: Int)
@@ -54,7 +54,9 @@ package enum StoreOpenError: Error, Hashable, Sendable, CustomStringConvertible 
         case .inUse(let pid?): return "the data folder is in use by process \(pid); stop it first"
         case .inUse(nil): return "the data folder is in use by another process; stop it first"
         case .newerVersion(let found, let known):
-            return "the store has version \(found), but this server reads up to version \(known); use a newer server"
+            return
+                "the store has version \(found), but this server reads up to version \(known); use the server that "
+                + "wrote it, or make a new lab"
         case .missing(let path):
             return
                 "no store exists at \(path): is its volume mounted? If the store is lost, restore a backup with "

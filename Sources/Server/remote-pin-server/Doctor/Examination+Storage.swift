@@ -120,8 +120,8 @@ extension Examination {
         } catch {
             return self.add(.problem(.store, "damaged: \(error)", cure: Self.restoreABackup))
         }
-        if records.namesKey == false {
-            guard records.genuine > 0 else {
+        if records.namesKey != true {
+            guard records.genuine > 0 || records.namesKey == nil else {
                 let cure = "install the copy of the key file that the store was used with"
                 let text = "the store was used with another key `index` than that of `vault.key-file`"
                 return self.add(.problem(.store, text, cure: cure))

@@ -1,0 +1,70 @@
+import GRDB
+import PINPolicy
+import TestSupport
+import Testing
+
+@testable import WalletStore
+
+@Suite("Migrations of a store's file")
+struct SchemaMigrationTests {
+    private let folder = TemporaryFolder()
+    /// A schema with two migrations after the present one.
+    private let next = Schema(
+        migrations: Schema.current.migrations + [
+            "CREATE TABLE notes (wallet INTEGER PRIMARY KEY, note TEXT NOT NULL); INSERT INTO notes VALUES (1, 'a')",
+            "ALTER TABLE notes ADD COLUMN at INTEGER",
+        ]
+    )
+
+    /// Lends the closed store's file.
+    private func inFile<Result>(_ body: (Database) throws -> Result) throws -> Result {
+        let database = try DatabaseQueue(path: self.folder.file("wallets.db"), configuration: Schema.configuration())
+        let result = try database.inDatabase(body)
+        try database.close()
+        return result
+    }
+
+    private func version() throws -> Int? { try self.inFile { try Int.fetchOne($0, sql: "PRAGMA user_version") } }
+
+    @Test("a store of an earlier version is migrated once, step by step, and keeps its contents")
+    func migrated() async throws {
+        let store = try self.folder.store()
+        let wallet = try await TestWallet(in: store)
+        _ = try await store.judge(wallet.attempt(right: false))
+        await store.close()
+        let old = Schema.current.version
+        #expect(old == 1 && self.next.version == 3)
+        #expect(try self.inFile { try self.next.migrate($0, creating: false) } == old)
+        #expect(try self.inFile { try self.next.migrate($0, creating: false) } == nil)
+        try self.inFile { db in
+            #expect(try String.fetchOne(db, sql: "SELECT note FROM notes WHERE at IS NULL") == "a")
+            let connection = try StoreConnection(db, key: .test)
+            #expect(try connection.attempted(wallet.id)?.attempts.record.failures == 1)
+        }
+        #expect(throws: StoreOpenError.newerVersion(found: 3, known: old)) { try self.folder.store() }
+    }
+
+    @Test("a migration that fails leaves the store in the version before it, and the next opening continues there")
+    func failed() async throws {
+        let store = try self.folder.store()
+        // Both register at the same time.
+        for _ in 0..<2 { _ = try await TestWallet(in: store) }
+        await store.close()
+        let unique = "CREATE UNIQUE INDEX wallets_by_time ON wallets (registered_at)"
+        let failing = Schema(migrations: Array(self.next.migrations.prefix(2)) + [unique])
+        #expect(throws: DatabaseError.self) { try self.inFile { try failing.migrate($0, creating: false) } }
+        #expect(try self.version() == 2)
+        #expect(try self.inFile { try self.next.migrate($0, creating: false) } == 2)
+        #expect(try self.version() == 3)
+    }
+
+    @Test("a store of an earlier version is compared with the schema of that version, before it is migrated")
+    func compared() async throws {
+        await (try self.folder.store()).close()
+        try self.inFile { try $0.execute(sql: "CREATE TABLE notes (entry TEXT)") }
+        #expect(throws: StoreOpenError.otherSchema(["table notes is unknown"])) {
+            try self.inFile { try self.next.migrate($0, creating: false) }
+        }
+        #expect(try self.version() == Schema.current.version)
+    }
+}
