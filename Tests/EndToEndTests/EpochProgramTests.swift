@@ -313,38 +313,6 @@ struct EpochProgramTests {
         #expect(try await self.store("epoch", "--yes", "--without", "a").exitCode == 0)
     }
 
-    @Test("a store of version 1 is upgraded only by an epoch, and only the operator can declare it the original")
-    func firstVersion() async throws {
-        let first = try await self.start("a", onFreePort: true)
-        let wallet = try await self.lab.register(pin: Self.pin)
-        _ = try await wallet.openSession().check(Self.wrong)
-        #expect(await first.terminate() == 0)
-        try await self.database.run(
-            "drop table remote_pin.leases, remote_pin.revocations, remote_pin.revocation_count, "
-                + "remote_pin.accounted_commits",
-            "alter table remote_pin.facts drop column home",
-            "update remote_pin.facts set schema_version = 1"
-        )
-        #expect(try await self.expectNoStart("a").contains("--original"))
-        let unknown = try await self.store("epoch", "--yes", "--epoch", "trust")
-        #expect(unknown.exitCode == 77 && unknown.output.contains("is unknown"), "\(unknown.output)")
-        let dry = try await self.store("epoch", "--dry-run", "--epoch", "trust", "--original")
-        #expect(dry.exitCode == 0, "\(dry.output)")
-        let asked = try await self.store("epoch", "--epoch", "trust", "--original")
-        #expect(asked.exitCode == 64 && asked.output.contains("upgraded from version 1"), "\(asked.output)")
-        #expect(try await self.expectNoStart("a").contains("--original"))
-
-        let opened = try await self.store("epoch", "--yes", "--epoch", "trust", "--original")
-        #expect(opened.exitCode == 0, "\(opened.output)")
-        let again = try await self.store("epoch", "--yes", "--epoch", "trust", "--original")
-        #expect(again.exitCode == 77 && again.output.contains("leave --original out"), "\(again.output)")
-        let server = try await self.start("a")
-        #expect(try await wallet.openSession().pinState == .open(attemptsLeft: 3, finalRound: false))
-        #expect(await server.terminate() == 0)
-        let log = String(decoding: try DurableFile.read(self.audit("a"), atMost: 1 << 20), as: UTF8.self)
-        #expect(log.contains("epoch 2, trust, 0 commits lost, declared the original database"), "\(log)")
-    }
-
     @Test("a change of the policy is rejected, and not counted, in a database that lacks commits")
     func policy() async throws {
         let first = try await self.start("a", onFreePort: true)

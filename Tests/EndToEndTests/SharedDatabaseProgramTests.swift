@@ -329,22 +329,6 @@ struct SharedDatabaseProgramTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test("the first server of a newer version upgrades the schema, and says so before and when it does")
-    func migration() async throws {
-        #expect(try await self.program("store", "init").exitCode == 0)
-        try await self.database.run(
-            "drop table remote_pin.leases, remote_pin.revocations, remote_pin.revocation_count, "
-                + "remote_pin.accounted_commits",
-            "update remote_pin.facts set schema_version = 2"
-        )
-        let checked = try await self.program("check-config")
-        #expect(checked.exitCode == 0 && checked.output.contains("upgrades it to 4"), "\(checked.output)")
-        let (server, _) = try await self.start("a")
-        #expect(try await self.program("store", "status").output.contains("version 4"))
-        #expect(await server.terminate() == 0)
-        #expect(server.output.contains("the store was upgraded"), "\(server.output)")
-    }
-
     @Test("with a trigger in the database no server judges or starts, and each program names the trigger")
     func trigger() async throws {
         #expect(try await self.program("store", "init").exitCode == 0)

@@ -79,7 +79,6 @@ extension Simulation {
                         actor: AuditActor(rawValue: "operator")
                     ),
                     rule: rule,
-                    origin: .recorded,
                     logs: logs,
                     without: []
                 )

@@ -33,9 +33,7 @@ struct DatabaseMeters: Sendable {
                 case PostgreSQLFailure.outcomeUnknown: .outcomeUnknown
                 case PostgreSQLFailure.disconnected, PostgreSQLStoreOpenError.unreachable: .unreachable
                 case PostgreSQLFailure.rejected: .rejected
-                case PostgreSQLStoreOpenError.lostCommits, PostgreSQLStoreOpenError.restored,
-                    PostgreSQLStoreOpenError.unknownOrigin:
-                    .lostCommits
+                case PostgreSQLStoreOpenError.lostCommits, PostgreSQLStoreOpenError.restored: .lostCommits
                 case PostgreSQLStoreOpenError.losesCommits: .unsafeSettings
                 case PostgreSQLStoreOpenError.otherPolicy: .policy
                 case PostgreSQLStoreOpenError.otherKey, PostgreSQLStoreOpenError.lacksVaultKey,

@@ -21,10 +21,6 @@ package enum PostgreSQLStoreOpenError: Error, Hashable, Sendable {
     ///
     /// Open an epoch.
     case restored
-    /// The store has or had schema version 1, which does not show whether the database is the original.
-    ///
-    /// Open an epoch.
-    case unknownOrigin
     /// Another epoch was opened in the database while this server was connected or cut off.
     ///
     /// Start the server again.
@@ -86,9 +82,6 @@ extension PostgreSQLStoreOpenError: CustomStringConvertible {
         case .restored:
             "the database was restored from a dump, or is a copy of another one, so it may lack guesses and "
                 + "revocations"
-        case .unknownOrigin:
-            "the store was made with schema version 1, which does not show whether the database was restored from a "
-                + "dump or copied, so it may lack guesses and revocations"
         case .epochEnded: "another epoch was opened in the database since this server started"
         case .markOfAnotherServer(let name, let path):
             "\(path) has the last commits of a server named \(name); a server keeps its name, since the database "

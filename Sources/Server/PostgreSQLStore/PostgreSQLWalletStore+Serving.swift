@@ -38,7 +38,7 @@ extension PostgreSQLWalletStore: ServedStore {
             // A database that lacks this server's commits is not upgraded: it may not be the newest one.
             let confirmed = accepting.acceptsLostCommits ? nil : try ConfirmedCommits(accepting)
             let session = try StoreSession(accepting, confirmed)
-            return try Schema.migrate(on: session.connection, within: accepting.timeLimit)
+            return try accepting.schema.migrate(on: session.connection, within: accepting.timeLimit)
         }
     }
 }

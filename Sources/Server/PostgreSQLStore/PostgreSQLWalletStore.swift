@@ -38,7 +38,7 @@ package final class PostgreSQLWalletStore: WalletStore {
         try await self.onThread(of: parts.machine) {
             let connection = try parts.machine.connect(parts.target, parts.timeLimit)
             _ = try connection.run(Schema.searchPath, within: parts.timeLimit)
-            try Schema.create(on: connection, parts)
+            try parts.schema.create(on: connection, parts)
         }
     }
 

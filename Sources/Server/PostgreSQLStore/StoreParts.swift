@@ -55,6 +55,8 @@ package struct StoreParts: Sendable {
     /// Signs the roots of receipts, or nil if the store issues no receipts.
     package var receipts: (any ReceiptSigner)?
     package var metrics: any MetricsFactory
+    /// The tables; tests have a schema with migrations that this program does not have.
+    var schema = Schema.current
     /// The metrics of the store, which creates them.
     var meters = DatabaseMeters.none
     /// Receives the reason for each refusal, and the error that caused it, if any, for the log.

@@ -10,7 +10,6 @@ struct CommitLosses {
     let epoch: Int64
     /// The commits that earlier epochs took into account.
     private let accounted: [AccountedCommits]
-    private let origin: EpochOpening.Origin
     /// The marks beside the logs, by server.
     private let marks: [String: CommitMark]
 
@@ -19,10 +18,9 @@ struct CommitLosses {
         stored: [String: CommitMark],
         epoch: Int64,
         accounted: [AccountedCommits],
-        origin: EpochOpening.Origin,
         logs: [ServerLogs.Server]
     ) {
-        (self.stored, self.epoch, self.accounted, self.origin) = (stored, epoch, accounted, origin)
+        (self.stored, self.epoch, self.accounted) = (stored, epoch, accounted)
         let marks = logs.compactMap { server in
             server.path.flatMap { try? CommitMark.read(at: CommitMark.path(ofAuditLog: $0)) }
                 .flatMap { $0.server == server.name ? (server.name, $0) : nil }
@@ -36,10 +34,7 @@ struct CommitLosses {
     /// copy would not be repeated, and guesses made after it would not be charged.
     func staleness(of server: ServerLogs.Server) -> String? {
         let ofLog = server.ofEpoch
-        // Servers that shared a store of version 1 kept no mark and no numbers.
-        guard server.problem == nil, server.hasServed, self.origin == .recorded || ofLog.generation > 0 else {
-            return nil
-        }
+        guard server.problem == nil, server.hasServed else { return nil }
         let path = CommitMark.path(ofAuditLog: server.path ?? "")
         guard let own = self.marks[server.name] else {
             return "\(Self.fault(of: path)), so the log may be an older copy"
@@ -63,9 +58,9 @@ struct CommitLosses {
     /// Returns the number of a server's confirmed commits that the database lacks and no epoch took into account, or
     /// nil if the server's log does not show the number.
     func number(of server: ServerLogs.Server) -> UInt64? {
-        guard server.problem == nil, self.origin != .unknown else { return nil }
+        guard server.problem == nil else { return nil }
         let own = self.marks[server.name]
-        guard own != nil || !server.hasServed || self.origin == .declared else { return nil }
+        guard own != nil || !server.hasServed else { return nil }
         // If the mark is older than the log, as after a power failure, the last commits are unknown.
         let ofLog = (Int64(server.ofEpoch.epoch), server.ofEpoch.generation)
         if let own, (own.epoch, own.total) < ofLog { return nil }

@@ -25,16 +25,6 @@ package struct EpochOpening {
         package let isLeftOut: Bool
     }
 
-    /// The evidence of whether the database is the original.
-    package enum Origin: Sendable {
-        /// The store records its database's place, which reveals a restored dump.
-        case recorded
-        /// The store has or had schema version 1, so there is no evidence.
-        case unknown
-        /// There is no evidence, but the operator declares the database the original.
-        case declared
-    }
-
     /// The store, and the stopped server on whose machine the epoch is opened.
     package struct Parts: Sendable {
         package var store: PostgreSQLWalletStore
@@ -71,7 +61,6 @@ package struct EpochOpening {
     private let parts: Parts
     private var store: PostgreSQLWalletStore { self.parts.store }
     package let rule: EpochRule
-    private let origin: Origin
     /// The servers whose logs are lost.
     private let without: Set<String>
     private let logs: ServerLogs
@@ -89,11 +78,10 @@ package struct EpochOpening {
     package init(
         _ parts: Parts,
         rule: EpochRule,
-        origin: Origin,
         logs paths: [String],
         without: Set<String>
     ) async throws {
-        (self.parts, self.rule, self.origin, self.without) = (parts, rule, origin, without)
+        (self.parts, self.rule, self.without) = (parts, rule, without)
         let store = parts.store
         self.epochs = try await store.epochs()
         let known = try await store.servers()
@@ -112,7 +100,6 @@ package struct EpochOpening {
             stored: Dictionary(uniqueKeysWithValues: known.map { ($0.name, $0.commits) }),
             epoch: Int64(self.epochs.count + 1),
             accounted: try await store.accountedCommits(),
-            origin: origin,
             logs: logs.servers
         )
         self.losses = losses
@@ -239,8 +226,7 @@ package struct EpochOpening {
         )
         let lost = self.lostCommits.map { "\($0)" } ?? "an unknown number of"
         let left = self.without.isEmpty ? "" : ", without the logs of \(self.without.sorted().joined(separator: ", "))"
-        let declared = self.origin == .declared ? ", declared the original database" : ""
-        let detail = "epoch \(self.number), \(self.rule.rawValue), \(lost) commits lost\(left)\(declared)"
+        let detail = "epoch \(self.number), \(self.rule.rawValue), \(lost) commits lost\(left)"
         let actor = self.parts.actor
         let begun = try await audit.append(.storeEpoch, by: actor, .begun, detail: detail)
         var marks: [String: StoredAuditMark] = [:]

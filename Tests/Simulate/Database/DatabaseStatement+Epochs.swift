@@ -114,10 +114,6 @@ extension DatabaseStatement {
             }
         ),
         (
-            "select to_regclass('accounted_commits') is not null",
-            { _ in rows([.flag(true)]) }
-        ),
-        (
             """
             select server, epoch, judging, transactions, total from accounted_commits
             where server = $1 or $1::text is null

@@ -33,8 +33,8 @@ extension DatabaseStatement {
             { rows($0.tables.facts.map { [.number($0.schemaVersion)] }) }
         ),
         (
-            "select record_key_check, home = \(Schema.place), home is null from facts",
-            { rows($0.tables.facts.map { [.bytes($0.keyCheck), .flag($0.hasHome), .flag(!$0.hasHome)] }) }
+            "select record_key_check, home = \(Schema.place) from facts",
+            { rows($0.tables.facts.map { [.bytes($0.keyCheck), .flag(true)] }) }
         ),
         ("select \(StoreSession.factColumns) from facts", { rows($0.tables.factColumns) }),
         (
@@ -69,7 +69,7 @@ extension DatabaseStatement {
             }
         ),
         (
-            "insert into facts (schema_version, record_key_check, policy) values ($1, $2, $3)",
+            "insert into facts (schema_version, record_key_check, policy, home) values ($1, $2, $3, \(Schema.place))",
             {
                 let facts = DatabaseTables.Facts(
                     schemaVersion: $0.number(1),
@@ -82,10 +82,7 @@ extension DatabaseStatement {
         ),
         (
             "update facts set home = \(Schema.place)",
-            {
-                $0.change { $0.facts?.hasHome = true }
-                return SimulatedRows(changed: 1)
-            }
+            { _ in SimulatedRows(changed: 1) }
         ),
     ]
 }

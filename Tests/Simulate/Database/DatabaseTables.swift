@@ -11,7 +11,6 @@ struct DatabaseTables {
         var epoch: Int64 = 1
         var isSolutionRevoked = false
         var lostCommits = false
-        var hasHome = false
         var revision: Int64 = 0
     }
 

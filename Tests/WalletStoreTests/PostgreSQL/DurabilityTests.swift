@@ -66,7 +66,8 @@ struct DurabilityTests {
         parts.key = .other
         await #expect(throws: PostgreSQLStoreOpenError.otherKey) { _ = try await PostgreSQLWalletStore.open(parts) }
         _ = try place.connect().run("update facts set schema_version = 9")
-        await #expect(throws: PostgreSQLStoreOpenError.otherVersion(found: 9, known: Schema.version)) {
+        await #expect(throws: PostgreSQLStoreOpenError.otherVersion(found: 9, known: DatabaseReport.knownSchemaVersion))
+        {
             _ = try await PostgreSQLWalletStore.open(place.parts())
         }
         _ = try place.connect().run("drop schema remote_pin cascade")

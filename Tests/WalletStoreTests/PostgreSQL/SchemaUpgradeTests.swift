@@ -16,13 +16,25 @@ struct SchemaUpgradeTests {
         self.connection = try self.place.connect()
     }
 
-    /// Gives the tables the form of an earlier version.
-    private func downgrade(to version: Int64) throws {
-        for table in ["accounted_commits", "leases", "revocations", "revocation_count"] {
-            try self.connection.run("drop table \(table)")
-        }
-        if version == 1 { try self.connection.run("alter table facts drop column home") }
-        try self.connection.run("update facts set schema_version = $1", [.number(version)])
+    /// A schema with a migration after the present one.
+    private static let next = PostgreSQLStore.Schema(
+        migrations: PostgreSQLStore.Schema.current.migrations + [
+            """
+            do $body$ begin
+            alter table facts add column later bigint not null default 0;
+            create table later (id bigint generated always as identity primary key, at bigint not null);
+            create index later_wallets on wallet_values (place);
+            end $body$
+            """
+        ]
+    )
+
+    /// The parts of a server of the next version.
+    private func nextParts(_ change: (inout StoreParts) throws -> Void = { _ in }) throws -> StoreParts {
+        var parts = self.place.parts()
+        parts.schema = Self.next
+        try change(&parts)
+        return parts
     }
 
     private func foundVersion() throws -> Int64? {
@@ -39,20 +51,23 @@ struct SchemaUpgradeTests {
         let store = try await self.place.open()
         let wallet = try await TestWallet(in: store)
         await store.close()
-        try self.downgrade(to: 2)
-        await #expect(throws: PostgreSQLStoreOpenError.otherVersion(found: 2, known: Schema.version)) {
-            _ = try await self.place.open()
+        let (old, new, parts) = (DatabaseReport.knownSchemaVersion, Self.next.version, try self.nextParts())
+        await #expect(throws: PostgreSQLStoreOpenError.otherVersion(found: old, known: new)) {
+            _ = try await PostgreSQLWalletStore.open(parts)
         }
-        let parts = self.place.parts()
         async let one = PostgreSQLWalletStore.migrate(parts)
         async let two = PostgreSQLWalletStore.migrate(parts)
-        #expect(try await [one, two].compactMap(\.self) == [2])
-        let upgraded = try await self.place.open()
+        #expect(try await [one, two].compactMap(\.self) == [old])
+        #expect(try self.connection.run("select later from facts").number(0, 0) == 0)
+        let upgraded = try await PostgreSQLWalletStore.open(parts)
         try await upgraded.takeLease()
         try await upgraded.recordWipe(of: wallet.id, at: TestWallet.start)
         let lease = try #require(upgraded.lease)
         #expect(try await lease.acknowledgements().acknowledged == ["test"])
         await upgraded.close()
+        await #expect(throws: PostgreSQLStoreOpenError.otherVersion(found: new, known: old)) {
+            _ = try await self.place.open()
+        }
     }
 
     @Test("servers that are connected during an upgrade continue, and accept what a migration adds, but nothing else")
@@ -67,23 +82,24 @@ struct SchemaUpgradeTests {
         try await attemptsLeft(3, at: one)
         try await attemptsLeft(2, at: two)
         for store in [one, two] { #expect(try await !store.isSolutionRevoked()) }
-        // As a server of the next version does.
-        try self.connection.run("begin")
-        try self.connection.run("alter table facts add column later bigint not null default 0")
-        try self.connection.run("create table later (id bigint generated always as identity primary key)")
-        try self.connection.run("create index later_wallets on wallet_values (place)")
-        try self.connection.run("update facts set schema_version = $1", [.number(Schema.version + 1)])
-        try self.connection.run("commit")
+        // A server of the next version starts.
+        #expect(try await PostgreSQLWalletStore.migrate(try self.nextParts()) == DatabaseReport.knownSchemaVersion)
         try await attemptsLeft(1, at: one)
         _ = try await TestWallet(in: one)
         _ = try await two.outcome(of: wallet.attempt(right: true))
         try await attemptsLeft(3, at: one)
-        let next = PostgreSQLStoreOpenError.otherVersion(found: Schema.version + 1, known: Schema.version)
+        let next = PostgreSQLStoreOpenError.otherVersion(
+            found: Self.next.version,
+            known: DatabaseReport.knownSchemaVersion
+        )
         await #expect(throws: next) { _ = try await self.place.open() }
         try self.connection.run("create rule lose as on update to wallets do instead nothing")
         await #expect(throws: StoreError.self) { try await two.outcome(of: wallet.attempt(right: false)) }
         try self.connection.run("drop rule lose on wallets")
-        try self.connection.run("update facts set schema_version = $1", [.number(Schema.version + 2)])
+        try self.connection.run(
+            "update facts set schema_version = $1",
+            [.number(DatabaseReport.knownSchemaVersion + 2)]
+        )
         try self.connection.run("analyze facts")
         await #expect(throws: StoreError.outcomeUnknown) { try await one.outcome(of: wallet.attempt(right: false)) }
         await one.close()
@@ -117,31 +133,25 @@ struct SchemaUpgradeTests {
 
     @Test("a store of an earlier version with an unknown object is neither upgraded nor opened for an epoch")
     func changed() async throws {
-        try self.downgrade(to: 2)
         try self.connection.run("create rule lose as on update to wallets do instead nothing")
         let error = PostgreSQLStoreOpenError.otherSchema(["rule lose on wallets is unknown"])
-        let parts = self.place.parts()
+        let parts = try self.nextParts()
         await #expect(throws: error) { try await PostgreSQLWalletStore.migrate(parts) }
-        #expect(try self.foundVersion() == 2)
+        #expect(try self.foundVersion() == DatabaseReport.knownSchemaVersion)
         #expect(try await self.report().schemaDifferences == ["rule lose on wallets is unknown"])
-        var epoch = parts
-        (epoch.acceptsLostCommits, epoch.acceptsEarlierVersion) = (true, true)
-        let accepting = epoch
+        let accepting = try self.nextParts { ($0.acceptsLostCommits, $0.acceptsEarlierVersion) = (true, true) }
         await #expect(throws: error) { _ = try await PostgreSQLWalletStore.open(accepting) }
     }
 
     @Test("a store that this server could not use is not upgraded")
     func unusable() async throws {
-        try self.downgrade(to: 2)
         func expectNoUpgrade(
             _ error: PostgreSQLStoreOpenError,
             _ change: (inout StoreParts) throws -> Void
         ) async throws {
-            var parts = self.place.parts()
-            try change(&parts)
-            let changed = parts
+            let changed = try self.nextParts(change)
             await #expect(throws: error) { try await PostgreSQLWalletStore.migrate(changed) }
-            #expect(try self.foundVersion() == 2, "\(error)")
+            #expect(try self.foundVersion() == DatabaseReport.knownSchemaVersion, "\(error)")
         }
         try await expectNoUpgrade(.otherKey) { $0.key = .other }
         try await expectNoUpgrade(.otherPolicy([PolicyDifference(name: "attempts", kept: nil, here: "9")])) {
@@ -155,21 +165,16 @@ struct SchemaUpgradeTests {
         }
     }
 
-    @Test("a store of version 1, which may be a restored dump, is not used until an operator opens an epoch")
-    func unknownOrigin() async throws {
-        try self.downgrade(to: 1)
-        await #expect(throws: PostgreSQLStoreOpenError.unknownOrigin) {
-            try await PostgreSQLWalletStore.migrate(self.place.parts())
-        }
-        #expect(try self.foundVersion() == 1)
-        var parts = self.place.parts()
-        (parts.acceptsLostCommits, parts.acceptsEarlierVersion) = (true, true)
-        let recovery = try await PostgreSQLWalletStore.open(parts)
+    @Test("a restored store of an earlier version is upgraded for an epoch, and judges nothing until it is opened")
+    func restored() async throws {
+        try self.connection.run("update facts set home = '1/2/3'")
+        let parts = try self.nextParts()
+        let accepting = try self.nextParts { ($0.acceptsLostCommits, $0.acceptsEarlierVersion) = (true, true) }
+        let recovery = try await PostgreSQLWalletStore.open(accepting)
         try await recovery.upgrade()
-        #expect(try self.foundVersion() == Schema.version)
+        #expect(try self.foundVersion() == Self.next.version)
         // As if the command had been killed here.
-        await #expect(throws: PostgreSQLStoreOpenError.unknownOrigin) { _ = try await self.place.open() }
-        #expect(try await self.report().isOfUnknownOrigin)
+        await #expect(throws: PostgreSQLStoreOpenError.restored) { _ = try await PostgreSQLWalletStore.open(parts) }
         try await recovery.open(
             [StoredEpoch(number: 2, rule: .strict, openedAt: TestWallet.start, mac: [1])],
             with: [:],
@@ -177,22 +182,15 @@ struct SchemaUpgradeTests {
             accountingFor: []
         )
         await recovery.close()
-        await (try self.place.open()).close()
-        #expect(try await !self.report().isOfUnknownOrigin)
+        await (try PostgreSQLWalletStore.open(parts)).close()
     }
 
-    @Test(
-        "a report shows losses and the policy with each version of the schema",
-        arguments: [1, 2, DatabaseReport.knownSchemaVersion]
-    )
-    func report(version: Int64) async throws {
-        if version < DatabaseReport.knownSchemaVersion { try self.downgrade(to: version) }
+    @Test("a report shows losses and the policy")
+    func losses() async throws {
         var report = try await self.report()
-        #expect(!report.lacksCommits && !report.isRestored && report.isOfUnknownOrigin == (version == 1))
-        #expect(report.keptPolicy == [:])
-        try self.connection.run("update facts set lost_commits = true")
-        if version > 1 { try self.connection.run("update facts set home = '1/2/3'") }
+        #expect(!report.lacksCommits && !report.isRestored && report.keptPolicy == [:])
+        try self.connection.run("update facts set lost_commits = true, home = '1/2/3'")
         report = try await self.report()
-        #expect(report.lacksCommits && report.isRestored == (version > 1))
+        #expect(report.lacksCommits && report.isRestored)
     }
 }

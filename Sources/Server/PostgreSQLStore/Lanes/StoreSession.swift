@@ -120,14 +120,17 @@ final class StoreSession {
         guard let found = try Schema.foundVersion(on: self.connection, within: self.limit) else {
             throw PostgreSQLStoreOpenError.missing
         }
-        guard found <= Schema.version else {
-            throw PostgreSQLStoreOpenError.otherVersion(found: found, known: Schema.version)
+        let schema = parts.schema
+        guard found <= schema.version else {
+            throw PostgreSQLStoreOpenError.otherVersion(found: found, known: schema.version)
         }
-        try self.requireOrigin(ofVersion: found)
-        guard found == Schema.version || parts.acceptsEarlierVersion else {
-            throw PostgreSQLStoreOpenError.otherVersion(found: found, known: Schema.version)
+        try self.requireOrigin()
+        guard found == schema.version || parts.acceptsEarlierVersion else {
+            throw PostgreSQLStoreOpenError.otherVersion(found: found, known: schema.version)
         }
-        if found < Schema.version { self.factColumns = Self.factColumns(SchemaObjects.expressionOfFirstTables) }
+        if found < schema.version {
+            self.factColumns = Self.factColumns(SchemaObjects.expression(naming: schema.tables(in: found)))
+        }
         try self.take(try self.run("select \(self.factColumns) from facts"))
         self.hasBegun = true
         guard let confirmed, try !confirmed.areAll(in: self), !parts.acceptsLostCommits else { return }
@@ -138,12 +141,10 @@ final class StoreSession {
     /// Rejects a store that belongs to another vault or may be a copy of the original.
     ///
     /// Invariant: an upgrade cannot be undone, so this server does not upgrade a store that it could not use.
-    private func requireOrigin(ofVersion found: Int64) throws {
-        let home = Schema.home(in: found)
-        let own = try self.run("select record_key_check, \(home) = \(Schema.place), \(home) is null from facts")
+    private func requireOrigin() throws {
+        let own = try self.run("select record_key_check, home = \(Schema.place) from facts")
         guard own.bytes(0, 0) == self.parts.key.check else { throw PostgreSQLStoreOpenError.otherKey }
         guard !self.parts.acceptsLostCommits else { return }
-        guard own.flag(0, 2) == false else { throw PostgreSQLStoreOpenError.unknownOrigin }
         guard own.flag(0, 1) == true else { throw PostgreSQLStoreOpenError.restored }
     }
 
@@ -211,7 +212,7 @@ final class StoreSession {
     func check(objects text: String?) throws(PostgreSQLStoreOpenError) {
         guard text != self.checkedText else { return }
         guard let objects = text.flatMap(SchemaObjects.init) else { throw .otherSchema(SchemaObjects.unreadable) }
-        let differences = objects.differences
+        let differences = objects.differences(from: self.parts.schema)
         guard differences.isEmpty else { throw .otherSchema(differences) }
         self.parsed = self.parsed.suffix(Self.mostParsed - 1) + [objects.parsed]
         self.hasNewParsed = true
@@ -280,9 +281,6 @@ final class StoreSession {
 
     /// Returns the commits of one server, or of all servers, that epochs took into account.
     func accountedCommits(of server: String? = nil) throws -> [AccountedCommits] {
-        // A store of an earlier version has no such table.
-        let tables = try self.run("select to_regclass('accounted_commits') is not null")
-        guard tables.flag(0, 0) == true else { return [] }
         let rows = try self.run(
             """
             select server, epoch, judging, transactions, total from accounted_commits

@@ -93,7 +93,8 @@ struct LeaseTable {
             from pg_advisory_xact_lock_shared($7) on conflict do nothing
             """,
             [
-                .text(self.parts.server), .text(self.instance), .text(self.parts.program), .number(Schema.version),
+                .text(self.parts.server), .text(self.instance), .text(self.parts.program),
+                .number(self.parts.schema.version),
                 .text(self.vaultKeys), .number(Int64(self.parts.lease / .milliseconds(1))), .number(Self.keysLock),
             ]
         )

@@ -19,8 +19,6 @@ package struct DatabaseReport: Hashable, Sendable {
     package let lacksCommits: Bool
     /// True if the database was restored from a dump, or is a copy of another one.
     package let isRestored: Bool
-    /// True if the store has or had schema version 1, which does not show whether the database is the original.
-    package let isOfUnknownOrigin: Bool
     /// True if no server has used the store, and nothing is being copied into it.
     ///
     /// Every server notes the vault's key when it starts.
@@ -44,7 +42,7 @@ package struct DatabaseReport: Hashable, Sendable {
     package let clockUncertainty: Duration
 
     /// The schema version that this program reads and writes.
-    package static var knownSchemaVersion: Int64 { Schema.version }
+    package static var knownSchemaVersion: Int64 { Schema.current.version }
 
     /// The oldest version of PostgreSQL that the store was built for.
     package static let oldestVersion: Int64 = 150_000
@@ -106,11 +104,10 @@ package struct DatabaseReport: Hashable, Sendable {
         // Without rights on the schema, PostgreSQL rejects even a query for its tables.
         self.schemaVersion = ownsSchema == false ? nil : try Schema.foundVersion(on: connection, within: limit)
         let kept = try self.schemaVersion.flatMap { version in
-            guard version <= Schema.version else { return nil as PostgreSQLRows? }
-            let home = Schema.home(in: version)
+            guard version <= Schema.current.version else { return nil as PostgreSQLRows? }
             return try ask(
                 """
-                select policy, lost_commits, \(home) = \(Schema.place), \(home) is null,
+                select policy, lost_commits, home = \(Schema.place),
                     copy is null and epoch = 1 and not exists (select from vault_versions)
                 from facts
                 """
@@ -119,12 +116,11 @@ package struct DatabaseReport: Hashable, Sendable {
         self.policy = kept?.text(0, 0).map { StorePolicy(reading: $0) }
         self.lacksCommits = kept?.flag(0, 1) ?? false
         self.isRestored = kept?.flag(0, 2) == false
-        self.isOfUnknownOrigin = kept?.flag(0, 3) ?? false
-        self.isUnused = kept?.flag(0, 4) ?? false
-        let isKnown = self.schemaVersion.map { $0 <= Schema.version } ?? false
+        self.isUnused = kept?.flag(0, 3) ?? false
+        let isKnown = self.schemaVersion.map { $0 <= Schema.current.version } ?? false
         let objects = isKnown ? try ask(SchemaObjects.statement).text(0, 0) : nil
         self.schemaDifferences =
-            objects.map { SchemaObjects($0)?.differences ?? SchemaObjects.unreadable } ?? []
+            objects.map { SchemaObjects($0)?.differences(from: .current) ?? SchemaObjects.unreadable } ?? []
         let text = try ask("select \(DurabilitySettings.expression)").text(0, 0)
         guard let settings = text.flatMap(DurabilitySettings.init) else {
             throw PostgreSQLStoreOpenError.unreachable("its settings cannot be read")

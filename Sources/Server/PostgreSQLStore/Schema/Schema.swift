@@ -4,10 +4,10 @@ internal import WalletStore
 
 /// The tables, and the migrations from earlier versions.
 ///
-/// A released version is never edited; each change is a new entry.
-enum Schema {
-    /// The version that this program reads and writes.
-    static let version = Int64(Schema.migrations.count)
+/// A released version is never edited; each change is a new migration.
+struct Schema: Sendable {
+    /// The schema that this program reads and writes.
+    static let current = Schema(migrations: [Schema.creation])
 
     /// The lock that a server holds while it creates or migrates the tables.
     private static let migrationLock: Int64 = 0x7250_494E_0001
@@ -15,27 +15,12 @@ enum Schema {
     /// Resolves the store's names only in its schema and in the system's.
     static let searchPath = "set search_path = remote_pin, pg_temp"
 
-    /// The tables of version 1.
-    static let firstTables = [
-        "wallets", "wallet_values", "unopened", "ended", "last_sessions", "recorded_blocks", "denied_recovery_codes",
-        "barred_hardware_keys", "purged_codes", "operator_values", "vault_versions", "share_refresh", "commit_numbers",
-        "audit_marks", "epochs", "facts",
-    ]
-    /// The tables of later versions, which an earlier store lacks.
-    private static let laterTables = ["leases", "revocation_count", "revocations", "accounted_commits"]
-
-    static let tables = Schema.firstTables + Schema.laterTables
-
-    /// The migration from each version n to n + 1; the first one creates a new store.
+    /// The statements of version 1.
     ///
     /// `wallets` contains the narrow rows (``NarrowRow``). They have a fixed width, are not compressed, and leave room
     /// in each page, so that an update stays in its page and touches no index. `wallet_values` contains the rest,
     /// identified by the version in the narrow row. No column that only a right PIN changes is indexed.
-    ///
-    /// Invariant (G3, G7): no migration sets `home`. A store of version 1 does not show whether it is a restored dump,
-    /// so an upgrade must not make it pass as the original. Its place is unknown until an operator opens an epoch.
-    private static let migrations = [
-        """
+    private static let creation = """
         do $body$ begin
         create schema if not exists remote_pin;
         create table wallets (id bytea primary key, record bytea not null) with (fillfactor = 50);
@@ -102,17 +87,9 @@ enum Schema {
             policy text not null,
             lost_commits boolean not null default false,
             copy text,
-            operator_revision bigint not null default 0
+            operator_revision bigint not null default 0,
+            home text not null
         );
-        end $body$
-        """,
-        """
-        do $body$ begin
-        alter table facts add column home text;
-        end $body$
-        """,
-        """
-        do $body$ begin
         create table leases (
             server text primary key,
             instance text not null,
@@ -132,9 +109,6 @@ enum Schema {
             number bigint not null
         ) with (fillfactor = 50);
         create table revocations (number bigint primary key, wallets bytea);
-        end $body$
-        """,
-        """
         create table accounted_commits (
             server text not null,
             epoch bigint not null,
@@ -142,12 +116,23 @@ enum Schema {
             transactions bigint not null,
             total bigint not null,
             primary key (server, epoch)
-        )
-        """,
-    ]
+        );
+        end $body$
+        """
 
-    /// Returns the statements that make the schema of a version.
-    static func statements(upTo version: Int64) -> [String] { Array(Self.migrations.prefix(Int(version))) }
+    /// The migration from each version n to n + 1; the first one creates a new store.
+    let migrations: [String]
+
+    var version: Int64 { Int64(self.migrations.count) }
+
+    /// Returns the lines of ``SchemaObjects`` that the schema of a version has.
+    func lines(in version: Int64) -> [String] { SchemaReader.lines(in: self.migrations.prefix(Int(version))) }
+
+    /// Returns the names of the tables that the schema of a version has.
+    func tables(in version: Int64) -> [String] {
+        let kind = "table "
+        return self.lines(in: version).filter { $0.hasPrefix(kind) }.map { String($0.dropFirst(kind.count)) }
+    }
 
     /// An SQL expression for the place of this database, which changes when a dump is restored, but not in a failover.
     ///
@@ -160,13 +145,8 @@ enum Schema {
 
     /// Creates the tables of an empty database for this key.
     ///
-    /// - Parameter version: An earlier version, for tests of the migrations.
     /// - Throws: ``PostgreSQLStoreOpenError/exists`` if the tables already exist.
-    static func create(
-        on connection: any DatabaseConnection,
-        _ parts: StoreParts,
-        version: Int64 = Schema.version
-    ) throws {
+    func create(on connection: any DatabaseConnection, _ parts: StoreParts) throws {
         let limit = parts.timeLimit
         _ = try connection.run("begin", within: limit)
         _ = try connection.run("select pg_advisory_xact_lock($1)", [.number(Self.migrationLock)], within: limit)
@@ -174,37 +154,32 @@ enum Schema {
             _ = try connection.run("rollback", within: limit)
             throw PostgreSQLStoreOpenError.exists
         }
-        for migration in Self.statements(upTo: version) { _ = try connection.run(migration, within: limit) }
+        for migration in self.migrations { _ = try connection.run(migration, within: limit) }
         _ = try connection.run(
-            "insert into facts (schema_version, record_key_check, policy) values ($1, $2, $3)",
-            [.number(version), .bytes(parts.key.check), .text(StorePolicy(parts.policy).text)],
+            "insert into facts (schema_version, record_key_check, policy, home) values ($1, $2, $3, \(Self.place))",
+            [.number(self.version), .bytes(parts.key.check), .text(StorePolicy(parts.policy).text)],
             within: limit
         )
-        // Version 1 has no such column.
-        if version > 1 { _ = try connection.run("update facts set home = \(Self.place)", within: limit) }
         _ = try connection.run("commit", commits: true, within: limit)
     }
 
-    /// Upgrades the tables to this program's version, on a connection whose store was checked (``StoreSession``).
+    /// Upgrades the tables to this version, on a connection whose store was checked (``StoreSession``).
     ///
     /// Returns their previous version, or nil if there was nothing to do. One server upgrades them, in one transaction,
     /// while others wait for its lock. A migration only adds tables and columns with defaults, so that servers of the
     /// previous version continue on their open connections.
-    static func migrate(on connection: any DatabaseConnection, within limit: Duration) throws -> Int64? {
+    func migrate(on connection: any DatabaseConnection, within limit: Duration) throws -> Int64? {
         _ = try connection.run("begin", within: limit)
         _ = try connection.run("select pg_advisory_xact_lock($1)", [.number(Self.migrationLock)], within: limit)
-        guard let found = try Self.foundVersion(on: connection, within: limit), found < Self.version else {
+        guard let found = try Self.foundVersion(on: connection, within: limit), found < self.version else {
             _ = try connection.run("rollback", within: limit)
             return nil
         }
-        for migration in Self.migrations.dropFirst(Int(found)) { _ = try connection.run(migration, within: limit) }
-        _ = try connection.run("update facts set schema_version = $1", [.number(Self.version)], within: limit)
+        for migration in self.migrations.dropFirst(Int(found)) { _ = try connection.run(migration, within: limit) }
+        _ = try connection.run("update facts set schema_version = $1", [.number(self.version)], within: limit)
         _ = try connection.run("commit", commits: true, within: limit)
         return found
     }
-
-    /// An SQL expression for the stored place in tables of this version; it is null if the place is unknown.
-    static func home(in version: Int64) -> String { version > 1 ? "home" : "null::text" }
 
     /// The version of the tables, or nil if the database has none.
     static func foundVersion(

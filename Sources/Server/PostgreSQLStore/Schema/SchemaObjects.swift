@@ -34,16 +34,13 @@ struct SchemaObjects {
     static let checkedPrefix = "checked "
 
     /// An SQL expression for the recorded times, or for the objects that the statement saw.
-    static let expression = Self.expression(naming: Schema.tables)
-
-    /// A variant of ``expression`` for a store that lacks the tables of later versions.
-    static let expressionOfFirstTables = Self.expression(naming: Schema.firstTables)
+    static let expression = Self.expression(naming: Schema.current.tables(in: Schema.current.version))
 
     /// Returns the expression, whose statement depends on these tables.
     ///
     /// `query_to_xml` runs a query only if it is called, in the snapshot of the calling statement. A subquery would
     /// cost each batch up to a fifth of its time even if it is not needed.
-    private static func expression(naming tables: [String]) -> String {
+    static func expression(naming tables: [String]) -> String {
         """
         case when position('now'::timestamptz::text in pg_catalog.current_setting('\(Self.checkedSetting)')) > 0
             then '\(Self.checkedPrefix)' || pg_catalog.current_setting('\(Self.checkedSetting)')
@@ -153,10 +150,10 @@ struct SchemaObjects {
     ///
     /// During a rolling upgrade, servers of the previous version continue on their open connections. They accept what a
     /// migration to the next version may add (``mayBeAdded(_:_:to:)``), because it changes nothing that they write.
-    var differences: [String] {
-        let isNext = self.version == Schema.version + 1
-        guard isNext || (1...Schema.version).contains(self.version) else { return ["schema version \(self.version)"] }
-        let own = SchemaReader.lines(in: Schema.statements(upTo: min(self.version, Schema.version)))
+    func differences(from schema: Schema) -> [String] {
+        let isNext = self.version == schema.version + 1
+        guard isNext || (1...schema.version).contains(self.version) else { return ["schema version \(self.version)"] }
+        let own = schema.lines(in: min(self.version, schema.version))
         let expected = Dictionary(uniqueKeysWithValues: own.map { Self.parts(of: $0) })
         func isUnknown(_ name: String, _ definition: String) -> Bool {
             // Only a column's default, which is compared, makes a sequence matter.
@@ -227,7 +224,7 @@ struct SchemaObjects {
 struct SchemaReader {
     private var lines: [String] = []
 
-    static func lines(in statements: [String]) -> [String] {
+    static func lines(in statements: some Sequence<String>) -> [String] {
         var reader = Self()
         for text in statements {
             let words = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")

@@ -168,7 +168,7 @@ struct DatabaseSettings {
         case .unreachable, .losesCommits, .unfinishedCopy, .nameInUse, .epochEnded: kind = .unavailable
         case .missing, .exists, .otherVersion, .otherKey, .lacksVaultKey, .markOfAnotherServer: kind = .configuration
         case .files: kind = .files
-        case .lostCommits, .restored, .unknownOrigin, .otherPolicy, .otherSchema: kind = .operatorMustAct
+        case .lostCommits, .restored, .otherPolicy, .otherSchema: kind = .operatorMustAct
         }
         return StartFailure(kind, "the database \(self.place): \(Problem(error))")
     }
@@ -187,10 +187,6 @@ extension Problem {
                 found > known
                     ? "install the newer server" : "start this version of the server, which upgrades the store"
             case .lostCommits, .restored: Self.epochWayOut
-            case .unknownOrigin:
-                "Stop all servers and run `remote-pin-server store epoch`, which upgrades the store: with "
-                    + "`--epoch trust --original` if this database was never restored or copied, otherwise as after "
-                    + "a restore (docs/cluster.md)"
             case .epochEnded:
                 "start it again: it then compares its commits with those that the epoch took into account"
             case .markOfAnotherServer:

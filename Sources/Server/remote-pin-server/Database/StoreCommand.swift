@@ -200,7 +200,6 @@ extension DatabaseReport {
 
     /// The fault in the store's contents for a server with this policy, or nil if it could serve.
     func fault(for policy: [String: String]) -> PostgreSQLStoreOpenError? {
-        if self.isOfUnknownOrigin { return .unknownOrigin }
         if self.lacksCommits { return .lostCommits }
         if self.isRestored { return .restored }
         let differences = self.differences(from: policy)
@@ -233,7 +232,7 @@ extension DatabaseReport {
                     + "embedded store into it with `store copy`."
             )
         }
-        if let found = self.schemaVersion, found < Self.knownSchemaVersion, !self.isOfUnknownOrigin {
+        if let found = self.schemaVersion, found < Self.knownSchemaVersion {
             sentences.append(
                 "The schema has version \(found): the next server that starts upgrades it to "
                     + "\(Self.knownSchemaVersion), after which servers of the earlier version cannot connect anew."

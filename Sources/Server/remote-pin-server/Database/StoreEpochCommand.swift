@@ -30,9 +30,6 @@ struct StoreEpochCommand: AsyncParsableCommand {
               charge-one  one wrong PIN more, never the last one: only if the logs show at most one lost commit
               trust       none: only if the logs show that no commit is lost, as after a move of the database
 
-            A store of schema version 1 does not show whether the database is the original, so no server upgrades it; \
-            this command does. If it was never restored or copied, --original says so, and trust is enough.
-
             --dry-run reads everything and shows what would be done. If the command is killed, run it again.
 
               remote-pin-server store epoch --dry-run --audit pin2.audit --audit pin3.audit --config server.yaml
@@ -51,9 +48,6 @@ struct StoreEpochCommand: AsyncParsableCommand {
 
     @Option(help: ArgumentHelp("A server whose audit log is lost or damaged; repeat it.", valueName: "server"))
     var without: [String] = []
-
-    @Flag(help: "Declare that this database of schema version 1 is the original: never restored, never copied.")
-    var original = false
 
     @Flag(help: "Show what would be done, and change nothing.")
     var dryRun = false
@@ -81,12 +75,6 @@ struct StoreEpochCommand: AsyncParsableCommand {
             let report = try await database.report()
             try report.requireUsable(at: database.place)
             if let fault = report.schemaFault { throw database.failure(fault) }
-            guard report.isOfUnknownOrigin || !self.original else {
-                throw StartFailure(
-                    .notAllowed,
-                    "this store shows whether its database is the original; leave --original out. Nothing was done"
-                )
-            }
             var parts = database.parts(
                 key: try await StoreChecks.recordKey(by: server.vault),
                 policy: try ServerPolicy.values(of: loaded.settings)
@@ -125,7 +113,6 @@ struct StoreEpochCommand: AsyncParsableCommand {
         let opening = try await EpochOpening(
             parts,
             rule: EpochRule(rawValue: self.epoch) ?? .strict,
-            origin: !report.isOfUnknownOrigin ? .recorded : self.original ? .declared : .unknown,
             logs: try self.audit.map { try Self.existing($0) },
             without: Set(self.without)
         )
