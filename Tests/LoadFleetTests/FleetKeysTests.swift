@@ -11,7 +11,7 @@ import Vocabulary
 struct FleetKeysTests {
     private static let seed = [UInt8](repeating: 3, count: 32)
 
-    /// The derivation that files of earlier versions depend on.
+    /// The derivation that the files of a fleet depend on.
     private static func derived(_ purpose: String, _ wallet: WalletID, _ generation: UInt8, count: Int) -> SecretBytes {
         let info = Array("pin-load/1 \(purpose)".utf8) + [0] + wallet.bytes + [0, 0, 0, generation]
         return SecretBytes(copying: self.seed).hkdfSHA256(info: info, count: count)
