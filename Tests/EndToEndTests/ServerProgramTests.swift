@@ -153,6 +153,20 @@ struct ServerProgramTests {
         }
     }
 
+    @Test("no package is made of a program that needs the toolchain's libraries")
+    func toolchainLibraries() async throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+        let programs = URL(filePath: Programs.path("remote-pin-server")).deletingLastPathComponent().path
+        let run = try await ServerProcess.run(
+            "/bin/bash",
+            [root.appending(path: "deploy/debian/build.sh").path, programs, "\(self.path)/packages"]
+        )
+        // The programs next to the tests are debug builds.
+        #expect(run.exitCode == 1)
+        #expect(run.output.contains("remote-pin-server needs libraries that Debian does not have"), "\(run.output)")
+        #expect(run.output.contains("libswiftCore"))
+    }
+
     @Test("init without a lab requires the values that only the operator knows")
     func production() async throws {
         let path = "\(self.path)/production"
