@@ -61,12 +61,15 @@ struct ReloadTests {
         let observed = try ObservedServer(server)
         @Sendable func isReady() async throws -> Bool { try await observed.get("/readyz").hasPrefix("HTTP/1.1 200") }
         #expect(try await isReady())
-        for path in [self.socket, "\(self.lab.folder)/portal.sock"] {
+        for (count, path) in zip(1..., [self.socket, "\(self.lab.folder)/portal.sock"]) {
             try DurableFile.remove(path)
             #expect(try await observed.get("/readyz").contains("socket is missing"))
             #expect(try await observed.value("remote_pin_ready") == 0)
             server.send(SIGHUP)
-            #expect(await eventually { (try? await isReady()) == true })
+            // Until the reload has ended, it would also make the next socket again.
+            let done = "remote_pin_reloads_total{outcome=\"done\"}"
+            #expect(await eventually { (try? await observed.value(done)) == Double(count) })
+            #expect(try await isReady())
             #expect(DurableFile.exists(path))
         }
         #expect(try await self.admin("status").exitCode == 0)
