@@ -1,6 +1,7 @@
-internal import HostSystem
+internal import Dispatch
+package import HostSystem
 internal import Synchronization
-internal import Vault
+package import Vault
 package import Vocabulary
 
 /// A durable, tamper-evident log of commands and of wallets that have ended.
@@ -388,5 +389,90 @@ extension AuditLog {
             throw .tooLong(byteCount: line.count)
         }
         return (line, mark)
+    }
+}
+
+extension AuditLog {
+    /// The values needed to create or open a log.
+    package struct Parts: Sendable {
+        package var path: String
+        package var vault: any Vault
+        package var clock: any WallClock
+        /// The store's epoch, which increases with every restore.
+        package var epoch: Int
+        /// Whether the log may continue in a later epoch than its newest entry's.
+        ///
+        /// Only set by the restore that opens the epoch, and by servers that share a store.
+        package var opensEpoch = false
+        /// An entry that the log must contain because the store names it.
+        package var last: AuditMark?
+        /// Returns the store's generation for each entry to record, or nil if unknown.
+        package var generation: @Sendable () -> UInt64? = { nil }
+        /// The name of this server, which each entry records if several servers share the store.
+        package var server: String?
+        /// Called with the newest entry when the log is opened and after each write.
+        ///
+        /// The server writes it to its own log, so that a later truncation of the file can be detected.
+        package var onNewest: @Sendable (AuditMark) -> Void
+        /// Called with each entry and its line, including the line feed, once they are on disk, in order.
+        package var onWritten: @Sendable (AuditEntry, [UInt8]) -> Void = { _, _ in }
+        /// Runs writes, which block.
+        package var onDisk: BlockingWork = DispatchQueue.blockingWork("audit log")
+        /// Ends the process with this log message, because the contents of the file are unknown.
+        package var onFatal: @Sendable (String) -> Never
+
+        package init(
+            path: String,
+            vault: any Vault,
+            clock: any WallClock,
+            epoch: Int = 1,
+            onNewest: @escaping @Sendable (AuditMark) -> Void = { _ in },
+            onFatal: @escaping @Sendable (String) -> Never = { fatalError($0) }
+        ) {
+            self.path = path
+            self.vault = vault
+            self.clock = clock
+            self.epoch = epoch
+            self.onNewest = onNewest
+            self.onFatal = onFatal
+        }
+
+        /// Ends the process, because another program changed the file while it was in use.
+        ///
+        /// Threat (G7): the log is cut or replaced under a running server. The entries after the gap would make it look
+        /// like a complete log to a program that copies it.
+        func end(because change: AppendFile.Change, after newest: AuditMark) -> Never {
+            self.onFatal(
+                "the audit log was changed while it was in use: \(change). Put that file back, or a copy that has "
+                    + "entry \(newest)"
+            )
+        }
+    }
+}
+
+extension AuditLog {
+    /// Completes the commands that an earlier process left unfinished.
+    ///
+    /// Must be called before any other use of the log. A restore carries out every command that was begun but not
+    /// completed, because it may have been committed just before a crash. A revocation is therefore also carried out
+    /// here (`carryOut`) and recorded as done. For any other command, the store shows whether it was committed, so it
+    /// is recorded as unclear. Without that entry, every later restore would carry out a command that a crash had
+    /// prevented.
+    ///
+    /// - Parameter carryOut: Carries out a revocation that was begun. Returns false for any other command.
+    /// - Returns: The number of unfinished commands.
+    @discardableResult
+    package func endUnended(
+        _ carryOut: (AuditRecord) async throws -> Bool = { _ in false }
+    ) async throws -> Int {
+        let begun = self.takeUnended()
+        for (number, record) in begun.sorted(by: { $0.key < $1.key }) {
+            let phase: AuditPhase =
+                try await carryOut(record)
+                ? .done(of: number, result: "carried out at the start")
+                : .unclear(of: number, reason: "the process ended before its result was on record")
+            try await self.append(record.event, by: .server, on: record.subject, phase)
+        }
+        return begun.count
     }
 }

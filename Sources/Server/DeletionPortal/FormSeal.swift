@@ -63,3 +63,55 @@ struct FormSeal: Sendable {
         Data("remote-pin portal/1\0\(purpose.rawValue)\0\(madeAt)\0\(source)\0\(code)".utf8)
     }
 }
+
+/// Detects requests from other sites by headers that a browser sets and that pages cannot change.
+///
+/// Every browser since 2023 sends Sec-Fetch-Site over HTTPS. Origin is compared only if it names a site, since the
+/// portal's Referrer-Policy makes it `null`. If a browser sends neither header, the form is protected by its
+/// ``FormSeal``.
+enum CrossSite {
+    /// Returns whether the request was sent by another site.
+    ///
+    /// - Parameters:
+    ///   - host: The host of the request, as forwarded by a proxy.
+    static func isForged(fetchSite: String?, origin: String?, host: String?) -> Bool {
+        // `none` means that the user initiated the request, for example by reloading the page.
+        if let fetchSite, fetchSite != "same-origin", fetchSite != "none" { return true }
+        guard let origin, origin != "null" else { return false }
+        guard let host, let scheme = origin.firstRange(of: "://") else { return true }
+        return origin[scheme.upperBound...].lowercased() != host.lowercased()
+    }
+}
+
+/// The fields of a submitted form (application/x-www-form-urlencoded).
+struct FormFields {
+    /// The media type of forms.
+    static let mediaType = "application/x-www-form-urlencoded"
+    /// The maximum length of a body in bytes.
+    ///
+    /// The longest escaped code, a seal and the field names fit into it.
+    static let longestByteCount = 2048
+
+    private let values: [String: String]
+
+    /// Parses a body.
+    ///
+    /// Returns nil if it contains a repeated field, an invalid escape or invalid UTF-8.
+    init?(_ body: String) {
+        var values: [String: String] = [:]
+        for pair in body.split(separator: "&") {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = Self.decoded(parts[0]), let value = Self.decoded(parts.count == 2 ? parts[1] : ""),
+                values.updateValue(value, forKey: name) == nil
+            else { return nil }
+        }
+        self.values = values
+    }
+
+    /// Returns the value of a field, or an empty string if the field is missing.
+    subscript(name: String) -> String { self.values[name] ?? "" }
+
+    private static func decoded(_ text: Substring) -> String? {
+        text.replacing("+", with: " ").removingPercentEncoding
+    }
+}

@@ -1,6 +1,7 @@
 internal import HTTPTypes
-internal import LogLines
 internal import Logging
+internal import LogLines
+internal import Metrics
 internal import Transport
 internal import Vocabulary
 
@@ -210,4 +211,68 @@ struct Portal: Sendable {
             retryAfter: retryAfter
         )
     }
+}
+
+/// A deletion code as entered by a user.
+struct TypedCode: Hashable {
+    /// The text that the page shows again: grouped if it can be a code, otherwise as entered but truncated.
+    let shown: String
+    /// The code, or nil if the text cannot be one.
+    private let code: DeletionCode?
+
+    /// The maximum length of the text shown again, in characters.
+    static let longest = 64
+    /// The code sent to the server in place of text that cannot be a code.
+    ///
+    /// No code contains a U, so the lookup fails just as for any wrong code. Text pasted by mistake never leaves the
+    /// portal.
+    private static let unreadable = String(repeating: "U", count: DeletionCode.length)
+
+    init(_ text: String) {
+        self.code = DeletionCode(text)
+        let words = text.split {
+            $0.isWhitespace || $0.unicodeScalars.contains { $0.properties.generalCategory == .control }
+        }
+        self.shown = self.code?.grouped ?? String(words.joined(separator: " ").prefix(Self.longest))
+    }
+
+    /// Whether the text is empty.
+    var isEmpty: Bool { self.shown.isEmpty }
+
+    /// The code to send to the server.
+    var asked: String { self.code?.characters ?? Self.unreadable }
+}
+
+/// Counts entered codes by outcome.
+struct PortalMeters: Sendable {
+    private let deleted: Counter
+    private let wrong: Counter
+    private let limited: Counter
+    private let away: Counter
+    private let unknown: Counter
+
+    init(_ factory: any MetricsFactory) {
+        func counter(_ outcome: String) -> Counter {
+            Counter(label: "remote_pin_portal_codes_total", dimensions: [("outcome", outcome)], factory: factory)
+        }
+        self.deleted = counter("deleted")
+        self.wrong = counter("wrong")
+        self.limited = counter("limited")
+        self.away = counter("away")
+        self.unknown = counter("unknown")
+    }
+
+    /// Counts the answer to a code.
+    func note(_ answer: RevocationAnswer) {
+        switch answer {
+        case .revoked: self.deleted.increment()
+        case .wrong: self.wrong.increment()
+        case .wait: self.limited.increment()
+        case .away: self.away.increment()
+        case .unknown: self.unknown.increment()
+        }
+    }
+
+    /// Counts a code rejected by the portal's own limit.
+    func noteLimited() { self.limited.increment() }
 }

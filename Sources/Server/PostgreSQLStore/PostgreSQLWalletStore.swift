@@ -1,3 +1,4 @@
+internal import PINPolicy
 internal import PostgreSQLClient
 internal import Synchronization
 package import Vocabulary
@@ -294,5 +295,164 @@ extension PostgreSQLWalletStore {
         for page in sessions.inLockOrder(\.key).pieces(of: Self.endedAtOnce) {
             try await self.perform(.writing) { try $0.keepLastSessions(page.map { (wallet: $0.key, at: $0.value) }) }
         }
+    }
+}
+
+extension PostgreSQLWalletStore: ServedStore {
+    package var isShared: Bool { true }
+
+    /// The number of this server's confirmed commits in the store's epoch.
+    package var generation: UInt64 { self.confirmed.total }
+
+    package func accountedGeneration(in epoch: Int) async throws(StoreError) -> UInt64 {
+        let server = self.parts.server
+        let accounted = try await self.perform(.reading) { try $0.session.accountedCommits(of: server) }
+        return accounted.first { $0.epoch == Int64(epoch) }?.leastTotal ?? 0
+    }
+
+    package var waitingSteps: Int { self.judging.count + self.transactions.count }
+
+    package var lease: (any ServerLease)? { self.keeper.withLock(\.self) }
+
+    /// Takes this server's lease; before that, the server must not serve wallets.
+    package func takeLease() async throws(PostgreSQLStoreOpenError) {
+        let keeper = try await LeaseKeeper.take(self.parts, self.confirmed)
+        self.keeper.withLock { $0 = keeper }
+    }
+
+    /// Upgrades the tables of a store that was opened for an upgrade to this program's version.
+    package func upgrade() async throws(PostgreSQLStoreOpenError) { _ = try await Self.migrate(self.parts) }
+
+    /// Brings the tables to this program's version; returns their version before, nil if there was nothing to do.
+    ///
+    /// Changes nothing in a store that these parts could not open.
+    package static func migrate(_ parts: StoreParts) async throws(PostgreSQLStoreOpenError) -> Int64? {
+        var parts = parts
+        parts.acceptsEarlierVersion = true
+        let accepting = parts
+        return try await self.onThread(of: accepting.machine) {
+            // A database that lacks this server's commits is not upgraded: it may not be the newest one.
+            let confirmed = accepting.acceptsLostCommits ? nil : try ConfirmedCommits(accepting)
+            let session = try StoreSession(accepting, confirmed)
+            return try accepting.schema.migrate(on: session.connection, within: accepting.timeLimit)
+        }
+    }
+}
+
+extension PostgreSQLWalletStore: MaintenanceStore {
+    package func announce(_ newest: StoredAuditMark) { self.announced.mark = newest }
+
+    package func auditMark() async throws(StoreError) -> StoredAuditMark? {
+        try await self.perform(.reading) { try $0.auditMark() }
+    }
+
+    package func keepAuditMark() async throws(StoreError) {
+        try await self.perform(.writing) { $0.isOnRecord = true }
+    }
+
+    package func inUse(_ wallets: [WalletID]) async throws(StoreError) -> [WalletID] {
+        try await self.filter(wallets) { $0.row.state.revocation == nil }
+    }
+
+    package func unblocked(_ wallets: [WalletID]) async throws(StoreError) -> [WalletID] {
+        try await self.filter(wallets) {
+            $0.row.state.revocation == nil && $0.attempts?.record.isBlockedPermanently == false
+        }
+    }
+
+    /// Returns the intact wallets that satisfy the condition.
+    private func filter(
+        _ wallets: [WalletID],
+        _ condition: @escaping @Sendable (StoredValues) -> Bool
+    ) async throws(StoreError) -> [WalletID] {
+        var found: [WalletID] = []
+        for page in wallets.pieces(of: Self.endedAtOnce) {
+            found += try await self.perform(.reading) { transaction in
+                let values = try transaction.session.wallets(page)
+                return page.filter { (values[$0] ?? nil).map(condition) ?? false }
+            }
+        }
+        return found
+    }
+
+    package func epochs() async throws(StoreError) -> [StoredEpoch] {
+        try await self.perform(.reading) { try $0.session.epochs() }
+    }
+
+    package func open(_ epochs: [StoredEpoch]) async throws(StoreError) {
+        try await self.perform(.changingFacts) { try $0.open(epochs) }
+    }
+
+    package func sealedValues(after: UInt64?, limit: Int) async throws(StoreError) -> [SealedWallet] {
+        try await self.perform(.reading) { try $0.sealedValues(after: after, limit: limit) }
+    }
+
+    package func replace(_ values: [SealedReplacement]) async throws(StoreError) {
+        try await self.perform(.writing) { try $0.replace(values) }
+    }
+
+    /// Returns false: every server that wrote this schema records the ends of wallets.
+    package func purgeable(
+        after: UInt64?,
+        lookingAt limit: Int,
+        endedBefore time: Timestamp
+    ) async throws(StoreError) -> Purgeable {
+        try await self.perform(.reading) { try $0.purgeable(after: after, lookingAt: limit, endedBefore: time) }
+    }
+
+    package func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) async throws(StoreError) -> Int {
+        try await self.perform(.writing) { try $0.purge(wallets, endedBefore: limit) }
+    }
+
+    package func blockPermanently(_ wallets: [WalletID]) async throws(StoreError) -> Int {
+        var blocked = 0
+        for page in wallets.pieces(of: Self.endedAtOnce) {
+            blocked += try await self.perform(.writing) { try $0.blockPermanently(page) }
+        }
+        return blocked
+    }
+
+    package func vaultVersions() async throws(StoreError) -> [StoredVaultVersion] {
+        try await self.perform(.reading) { try $0.vaultVersions() }
+    }
+
+    package func note(
+        vaultVersion version: UInt32,
+        check: [UInt8],
+        at now: Timestamp
+    ) async throws(StoreError) -> [StoredVaultVersion] {
+        try await self.perform(.writing) { try $0.note(vaultVersion: version, check: check, at: now) }
+    }
+
+    package func noteSealedAnew(vaultVersion version: UInt32, at now: Timestamp?) async throws(StoreError) {
+        try await self.perform(.writing) { try $0.noteSealedAnew(vaultVersion: version, at: now) }
+    }
+
+    package func walletCount() async throws(StoreError) -> Int {
+        try await self.perform(.reading) { try $0.walletCount() }
+    }
+
+    package func beginShareRefresh(at now: Timestamp) async throws(StoreError) {
+        try await self.perform(.writing) { try $0.beginShareRefresh(at: now) }
+    }
+
+    package func walletsToRefresh(limit: Int) async throws(StoreError) -> [RefreshableWallet]? {
+        try await self.perform(.reading) { try $0.walletsToRefresh(limit: limit) }
+    }
+
+    package func offer(_ shares: [OfferedShares]) async throws(StoreError) {
+        try await self.perform(.writing) { try $0.offer(shares) }
+    }
+
+    package func unconfirmedShares() async throws(StoreError) -> Int {
+        try await self.perform(.reading) { try $0.unconfirmedShares() }
+    }
+
+    package func recordKeyFits() async throws(StoreError) -> Bool {
+        try await self.perform(.reading) { try $0.recordKeyFits() }
+    }
+
+    package func checkRecords(after: UInt64?, limit: Int) async throws(StoreError) -> RecordCheck {
+        try await self.perform(.reading) { try $0.checkRecords(after: after, limit: limit) }
     }
 }

@@ -1,3 +1,5 @@
+internal import CSQLiteSettings
+package import GRDB
 internal import GRDBSQLite
 
 /// A database that is read without changing anything, and that no connection has open.
@@ -55,5 +57,81 @@ internal import GRDBSQLite
                 return "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
             }
         }.joined()
+    }
+}
+
+/// The settings of a connection that make it ignore programs in the database's file.
+///
+/// Threat (G3, G4): a file that was altered once may contain a trigger that undoes every count in the transaction that
+/// writes it. Every connection that reads a store's tables has these settings before its first statement. Temporary
+/// triggers, which a connection makes for itself, still run.
+package enum HardenedConnection {
+    /// - Throws: `DatabaseError`.
+    package static func harden(_ database: Database) throws {
+        let code = unsafe Self.harden(database.sqliteConnection)
+        guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
+    }
+
+    /// Returns SQLite's result code.
+    static func harden(_ connection: OpaquePointer?) -> Int32 { unsafe sqlite_settings_harden(connection) }
+}
+
+/// Checks of a database that is not open on any connection: its structure (`PRAGMA integrity_check`) and its schema.
+package enum StructureCheck {
+    /// The maximum number of findings to report.
+    private static let most = 20
+
+    /// Reads the whole file and returns SQLite's findings, empty if the file is sound.
+    ///
+    /// The findings include rows that cannot be found by their index, which `PRAGMA quick_check` does not look for.
+    /// This takes up to three times as long as reading the file, or longer if the file does not fit into memory, and
+    /// blocks the calling thread.
+    package static func findings(in path: String) -> [String] {
+        var findings: [String] = []
+        do throws(UnchangedDatabase.Failure) {
+            try UnchangedDatabase(path).forEachRow(of: "PRAGMA integrity_check(\(Self.most))") { row in
+                if let text = row.text(0), text != "ok" { findings.append(text) }
+            }
+        } catch {
+            findings.append("\(error)")
+        }
+        return findings
+    }
+
+    /// Returns the entries of the database's schema, or nil if the file cannot be read.
+    package static func schema(of path: String) -> [SchemaEntry]? {
+        var entries: [SchemaEntry] = []
+        do throws(UnchangedDatabase.Failure) {
+            try UnchangedDatabase(path).forEachRow(of: SchemaEntry.query) { row in
+                entries.append(
+                    SchemaEntry([row.text(0) ?? "", row.text(1) ?? "", row.text(2) ?? "", row.text(3) ?? ""])
+                )
+            }
+        } catch {
+            return nil
+        }
+        return entries
+    }
+}
+
+/// A row of `sqlite_schema`: a table, an index, or another object of a database.
+package struct SchemaEntry: Hashable, Sendable {
+    package let kind: String
+    package let name: String
+    package let table: String
+    /// The statement that made it, as SQLite stores it, empty for an automatic index.
+    package let definition: String
+
+    static let query = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
+
+    init(_ columns: [String]) {
+        (self.kind, self.name, self.table, self.definition) = (columns[0], columns[1], columns[2], columns[3])
+    }
+
+    /// Returns the entries of an open database.
+    package static func all(in database: Database) throws -> [SchemaEntry] {
+        try Row.fetchAll(database, sql: Self.query).map { row in
+            SchemaEntry((0..<4).map { String.fromDatabaseValue(row[$0]) ?? "" })
+        }
     }
 }

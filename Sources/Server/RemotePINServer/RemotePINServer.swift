@@ -1,14 +1,17 @@
 package import AttestationVerifier
 package import AuditLog
-internal import HostSystem
+package import HostSystem
 package import Logging
+internal import LogLines
 package import Metrics
+package import Secrets
 internal import ServiceLifecycle
 internal import Synchronization
 package import Transport
 package import Vault
 package import Vocabulary
 package import WalletStore
+package import Wire
 
 /// The server.
 ///
@@ -179,5 +182,321 @@ extension RemotePINServer {
             self.state.isStopping.store(true, ordering: .sequentiallyConsistent)
             listener.stop()
         }
+    }
+}
+
+extension RemotePINServer {
+    /// The interval at which the timers are checked, in real time.
+    ///
+    /// It does not affect what a wallet is allowed to do.
+    private static let interval: Duration = .seconds(5)
+
+    /// Runs every timer that is due, for example to end sessions and to remove registrations without a session.
+    ///
+    /// Calls reject sessions and registrations from the moment they expire, so the timers only clean up.
+    package func runDueTimers() async {
+        let now = self.state.clock.now()
+        self.state.devices.attestations.refresh(at: now, log: self.log)
+        let ended = self.state.registry.endSessions(dueAt: now)
+        if ended > 0 { self.log.info("sessions ended", metadata: ["count": "\(ended)"]) }
+        self.state.limits.recordSources()
+        await self.write(self.state.lastSessions.takeDue(at: now))
+        await self.state.permanentBlocks.recordMissing(log: self.log)
+        self.logRoot(at: now)
+        await self.refreshControls()
+        // One of several servers is enough.
+        guard self.state.lease?.hasMaintenance ?? true else { return }
+        let limit = now + (.zero - self.state.terms.rules.unopenedLifetime)
+        do throws(StoreError) {
+            let removed = try await self.state.store.sweep(unopenedSince: limit)
+            if removed > 0 { self.log.info("unopened registrations removed", metadata: ["count": "\(removed)"]) }
+        } catch {
+            self.log.warning("unopened registrations were not removed", metadata: ["reason": "\(error)"])
+        }
+    }
+
+    /// The interval at which receipt roots are written to the server's log.
+    private static let rootInterval: Duration = .seconds(3600)
+
+    /// Writes the newest signed receipt root to the server's log every hour, and on shutdown if it is new.
+    ///
+    /// Like audit log marks, the root is written regardless of the log level. If the store is later replaced with an
+    /// older one, a copy of the server's log on another machine reveals that.
+    private func logRoot(at now: Timestamp, isLast: Bool = false) {
+        guard let root = self.state.store.newestRoot else { return }
+        let isDue = self.state.loggedRoot.withLock { logged in
+            guard logged?.root != root, isLast || logged.map({ now >= $0.at + Self.rootInterval }) ?? true else {
+                return false
+            }
+            logged = (at: now, root: root)
+            return true
+        }
+        guard isDue else { return }
+        var stream = self.log
+        stream.logLevel = .notice
+        stream.notice("receipts", metadata: ["epoch": "\(root.epoch)", "signedRoot": "\(root.encoded().hex)"])
+    }
+
+    /// Writes the times of last sessions to the store.
+    private func write(_ sessions: [WalletID: Timestamp]) async {
+        do throws(StoreError) {
+            try await self.state.store.keepLastSessions(sessions)
+            self.state.lastSessions.confirm(sessions)
+        } catch {
+            self.state.lastSessions.putBack(sessions)
+            self.log.debug("the times of last sessions were not written", metadata: ["reason": "\(error)"])
+        }
+    }
+
+    /// Rereads the flags and update policies, because operators may have set them through another server on the same
+    /// store.
+    private func refreshControls() async {
+        do throws(StoreError) {
+            try await self.state.terms.controls.refresh()
+        } catch {
+            // The store logs the reason for which it is unavailable, and this line would only hide it.
+            let level: Logger.Level = error == .unavailable ? .debug : .warning
+            self.log.log(level: level, "flags and update policy were not read again", metadata: ["reason": "\(error)"])
+        }
+    }
+
+    /// Rereads the status list, whether or not it has changed, and the flags and update policies.
+    ///
+    /// Returns the result for each part.
+    package func reload() async -> [ReloadedPart] {
+        var parts: [ReloadedPart] = []
+        if self.state.devices.attestations.hasFile {
+            let problem = self.state.devices.attestations.refresh(
+                at: self.state.clock.now(),
+                forced: true,
+                log: self.log
+            )
+            parts.append(ReloadedPart("status list", problem: problem.map { "\($0)" }))
+        }
+        var problem: String?
+        do throws(StoreError) {
+            try await self.state.terms.controls.refresh()
+        } catch {
+            problem = "the store did not give them"
+            self.log.error("the old flags and update policy stay", metadata: ["reason": "\(error)"])
+        }
+        return parts + [ReloadedPart("flags and update policy", problem: problem)]
+    }
+
+    /// Runs the timers until graceful shutdown or cancellation.
+    package func runTimers() async {
+        // Blocks from an earlier process are recorded at start and not after the first interval.
+        await self.state.permanentBlocks.recordMissing(log: self.log)
+        await cancelWhenGracefulShutdown {
+            while (try? await self.state.time.sleep(for: Self.interval)) != nil { await self.runDueTimers() }
+        }
+        await self.write(self.state.lastSessions.takeAll())
+        await self.state.permanentBlocks.recordMissing(log: self.log)
+        self.logRoot(at: self.state.clock.now(), isLast: true)
+    }
+}
+
+/// The result of reloading part of the server's configuration or data.
+package struct ReloadedPart: Codable, Hashable, Sendable {
+    /// The name of the part, for example `certificate`.
+    package let name: String
+    /// Whether the new version took effect.
+    ///
+    /// If not, the old one stays in use.
+    package let reloaded: Bool
+    /// The reason the old version stays in use, or nil if the new one took effect.
+    package let reason: String?
+    /// The changes in the new version, if known.
+    package let note: String?
+
+    /// - Parameter problem: The reason the old version stays in use, or nil if the new one took effect.
+    package init(_ name: String, problem: String? = nil, note: String? = nil) {
+        self.name = name
+        self.reloaded = problem == nil
+        self.reason = problem
+        self.note = note
+    }
+}
+
+// The parts of a running server used by admin commands and the deletion portal.
+
+extension RemotePINServer {
+    package var store: any WalletStore { self.state.store }
+    package var vault: any Vault { self.state.vault }
+    package var audit: AuditLog { self.state.revocations.audit }
+    package var clock: any WallClock { self.state.clock }
+    package var rules: ServiceRules { self.state.terms.rules }
+    package var controls: OperatorControls { self.state.terms.controls }
+
+    /// Replaces the limits for each source, starting with the next call.
+    package func use(_ limits: SourceLimits) { self.state.limits.use(limits) }
+
+    /// The real time since the server was created.
+    package var uptime: Duration { .now - self.state.statistics.start }
+
+    /// Returns the time at which the status list was fetched, or nil if there is none, and whether it is too old to
+    /// use.
+    package func statusListAge(at now: Timestamp) -> (fetched: Timestamp?, isStale: Bool) {
+        self.state.devices.attestations.age(at: now)
+    }
+
+    /// Returns up to `limit` open sessions after the given connection, sorted by connection, and whether there are
+    /// more.
+    package func openSessions(after last: UInt64, limit: Int) -> (page: [ListedSession], hasMore: Bool) {
+        let (page, hasMore) = self.state.registry.sessions(after: last, limit: limit)
+        let sessions = page.map { connection, session in
+            ListedSession(
+                connection: connection,
+                walletID: session.walletID,
+                source: session.source,
+                since: session.since,
+                instructions: session.activity.instructions,
+                appVersion: session.app.version,
+                platform: session.app.platform
+            )
+        }
+        return (sessions, hasMore)
+    }
+
+    /// Returns the number of connections that use a wallet.
+    package func connectionCount(of wallet: WalletID) -> Int { self.state.registry.count(of: wallet) }
+
+    /// Returns the start of a wallet's last session if it has not been written to the store yet.
+    package func unsavedLastSession(of wallet: WalletID) -> Timestamp? { self.state.lastSessions.last(of: wallet) }
+
+    /// Returns the features offered in the wallet's next session.
+    package func features(of wallet: WalletID) -> Features { self.state.terms.features(of: wallet) }
+
+    /// Serializes links to a recovery code with its denial, because the audit log names the linked wallets before the
+    /// denial is committed.
+    package var recoveryCodeLocks: KeyedAsyncLock<RecoveryCodeMAC> { self.state.revocations.recoveryCodeLocks }
+
+    /// Closes these wallets' connections, and returns once they are closed.
+    ///
+    /// - Important: Must be called after the revocation has been committed, never before.
+    package func closeConnections(of wallets: some Sequence<WalletID>) async {
+        await self.state.registry.abortAll(of: wallets)
+    }
+
+    /// Returns once no answer to any wallet's connection is in flight.
+    package func settleAll() async { await self.state.registry.settleAll() }
+
+    /// This server's lease, if several servers may use the store.
+    package var lease: (any ServerLease)? { self.state.lease }
+
+    /// Reports a committed event to the hooks and metrics.
+    package func report(_ incident: WalletIncident) { self.state.onEvent(incident) }
+
+    /// Returns the attested app from a wallet's unsealed identity, or nil if the bytes were not written by this server.
+    package func app(in identity: borrowing SecretBytes) -> RegisteredApp? {
+        IdentityRecord(identity.exposedBytes()).map {
+            RegisteredApp(platform: $0.platform, id: $0.appID, environment: $0.environment)
+        }
+    }
+
+    /// Revokes the wallet whose deletion code was entered on the deletion portal.
+    ///
+    /// - Parameter source: The address of the browser according to the portal. A portal that gives a false address
+    ///   evades a rate limit, but gains nothing else that a browser does not have.
+    package func revoke(deletionCode: String, typedAt source: PeerSource) async -> PortalRevocation {
+        var log = self.log
+        log[metadataKey: "portal"] = "\(source)"
+        log[metadataKey: "correlation"] = "\(CorrelationID.random())"
+        let now = self.state.clock.now()
+        let account = self.state.limits.sources.account(of: source, at: now)
+        do {
+            try self.state.limits.takeCode(of: account, at: now, log: log)
+            return .done(
+                try await self.state.revocations.revoke(
+                    deletionCode: deletionCode,
+                    by: .portal,
+                    asking: nil,
+                    at: now,
+                    log: log
+                )
+            )
+        } catch {
+            let failure = CallFailure(error)
+            let level = failure.logLevel
+            if let suppressed = self.state.limits.refusalLog.allow(level, of: account, at: now) {
+                let reason: Logger.Metadata = ["reason": "\(failure.logged)"]
+                log.log(level: level, "refused", metadata: LogRateLimiter.metadata(reason, suppressed: suppressed))
+            }
+            if case .store(.notErased) = failure { return .incomplete }
+            return .refused(failure.refusal)
+        }
+    }
+}
+
+/// An open session.
+package struct ListedSession: Sendable {
+    /// The connection number used in the log.
+    package let connection: UInt64
+    package let walletID: WalletID
+    package let source: PeerSource
+    package let since: Timestamp
+    package let instructions: Int
+    /// The version claimed by the app.
+    package let appVersion: AppVersion
+    /// The platform claimed by the app.
+    package let platform: Platform
+}
+
+/// The app that registered a wallet.
+package struct RegisteredApp: Hashable, Sendable {
+    package let platform: Platform
+    /// The package name, or the team id and bundle id, at most 255 bytes long.
+    package let id: String
+    /// The App Attest environment, at most 31 bytes long.
+    ///
+    /// Empty on Android.
+    package let environment: String
+}
+
+/// The outcome of entering a deletion code on the portal.
+package enum PortalRevocation: Sendable {
+    case done(CodeRevocation)
+    /// The code was rejected for this reason, and no wallet was changed.
+    case refused(Refusal.Reason)
+    /// The wallet is revoked, but the store's log still contains its shares.
+    case incomplete
+}
+
+/// Server figures that are read on each scrape instead of being counted as metrics.
+package struct ServerFigures: Sendable {
+    /// The number of connections that have completed their handshake.
+    package var connections = 0
+    package var sessions = 0
+    /// The number of verdicts since the start.
+    package var validPINs = 0
+    package var wrongPINs = 0
+    /// The number of PINs not judged because of a temporary block.
+    package var blockedPINs = 0
+    /// The number of PINs not judged because of the permanent block.
+    package var permanentlyBlockedPINs = 0
+    /// The time at which the current status list was fetched, or nil if no list is in use.
+    package var statusListFetched: Timestamp?
+    /// The time at which the list becomes stale, or nil if its age does not matter.
+    package var statusListExpiry: Timestamp?
+    /// The number of the newest audit entry.
+    package var auditEntries: UInt64 = 0
+}
+
+extension RemotePINServer {
+    /// The current figures, which can be read from any thread.
+    package var figures: ServerFigures {
+        let pins = self.state.statistics.pinOutcomes.counts
+        let statusList = self.state.devices.attestations.statusListTimes
+        return ServerFigures(
+            connections: self.state.statistics.openConnections.load(ordering: .relaxed),
+            sessions: self.state.registry.sessionCount,
+            validPINs: pins.valid,
+            wrongPINs: pins.wrong,
+            blockedPINs: pins.blocked,
+            permanentlyBlockedPINs: pins.permanentlyBlocked,
+            statusListFetched: statusList.fetched,
+            statusListExpiry: statusList.expiry,
+            auditEntries: self.state.revocations.audit.newest.number
+        )
     }
 }

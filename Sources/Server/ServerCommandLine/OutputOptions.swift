@@ -1,5 +1,7 @@
 internal import AdminProtocol
 internal import ArgumentParser
+internal import ConfigText
+internal import Foundation
 internal import HostSystem
 package import Vocabulary
 
@@ -55,4 +57,59 @@ package func time(_ text: String) throws -> Timestamp {
         throw ValidationError("`\(text)` is not a time; write 2026-12-24 or 2026-12-24T18:00:00Z.")
     }
     return time
+}
+
+/// The human-readable output of a command: lines, lists of facts and tables, in color on a terminal.
+package struct Page {
+    package private(set) var text = ""
+    private let hasColor = Self.hasColor
+
+    package init() {}
+
+    private static var hasColor: Bool {
+        let environment = ProcessInfo.processInfo.environment
+        return Terminal.isTerminal(1) && environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
+    }
+
+    package mutating func line(_ line: String) { self.text += line + "\n" }
+
+    /// Adds a line for each name and its value.
+    package mutating func facts(_ facts: [(name: String, value: String)]) {
+        let width = facts.map(\.name.count).max() ?? 0
+        for (name, value) in facts { self.line("\(self.dim(TextLayout.padded(name, width)))  \(value)") }
+    }
+
+    /// Adds a table; no line ends with spaces.
+    package mutating func table(_ head: [String], _ rows: [[String]]) {
+        let widths = head.indices.map { column in ([head] + rows).map { $0[column].count }.max() ?? 0 }
+        func row(_ cells: [String]) -> String {
+            let row = zip(cells, widths).map { TextLayout.padded($0, $1) }.joined(separator: "  ")
+            return String(row.reversed().drop { $0 == " " }.reversed())
+        }
+        self.line(self.dim(row(head)))
+        for cells in rows { self.line(row(cells)) }
+    }
+
+    /// Highlights a normal state.
+    package func good(_ text: String) -> String { self.colored(text, "32") }
+    /// Highlights a state that is final or needs attention.
+    package func bad(_ text: String) -> String { self.colored(text, "31") }
+    private func dim(_ text: String) -> String { self.colored(text, "2") }
+
+    private func colored(_ text: String, _ code: String) -> String {
+        self.hasColor ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
+    }
+}
+
+extension Duration {
+    /// The duration in its two largest units, such as `3 d 4 h` or `59 s`.
+    ///
+    /// The minimum is one second.
+    package var spoken: String {
+        let seconds = max(1, self.milliseconds.dividedRoundingUp(by: 1000))
+        let parts = [
+            (seconds / 86_400, "d"), (seconds / 3600 % 24, "h"), (seconds / 60 % 60, "min"), (seconds % 60, "s"),
+        ]
+        return parts.drop { $0.0 == 0 }.prefix(2).filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: " ")
+    }
 }

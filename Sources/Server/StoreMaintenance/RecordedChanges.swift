@@ -1,6 +1,6 @@
 package import AuditLog
 package import Vocabulary
-internal import WalletStore
+package import WalletStore
 
 /// The changes that an audit log records as done up to the store's mark.
 ///
@@ -234,5 +234,19 @@ extension LostChange {
             let done = AuditPhase.done(of: begun, result: "repeated; \(Restoration.wallets(report.ended)) ended again")
             await audit.mustAppend(self.event, by: .server, on: part, done, detail: Self.detail)
         }
+    }
+}
+
+extension StoredAuditMark {
+    /// Converts a mark to its stored form.
+    package init(_ mark: AuditMark) {
+        self.init(number: mark.number, mac: mark.mac)
+    }
+}
+
+extension AuditMark {
+    /// Converts a mark from its stored form.
+    package init(_ stored: StoredAuditMark) {
+        self.init(number: stored.number, mac: stored.mac)
     }
 }

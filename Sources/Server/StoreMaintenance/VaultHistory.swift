@@ -1,3 +1,4 @@
+internal import Secrets
 package import Vault
 package import Vocabulary
 package import WalletStore
@@ -135,5 +136,15 @@ package enum VaultMismatch: Error, Hashable, Sendable, CustomStringConvertible {
             "the store's record of vault keys cannot be read or written; check whether the disk is full, or with "
                 + "PostgreSQL the database's log"
         }
+    }
+}
+
+extension RecordKey {
+    /// Derives the key for the MACs of attempt records.
+    ///
+    /// It stays the same when the vault's keys are rotated.
+    package static func derived(by vault: any Vault) async throws(VaultError) -> RecordKey {
+        var bytes = try await vault.mac(Array("remote-pin/1 attempt records".utf8), for: .attemptRecords)
+        return RecordKey(SecretBytes(wiping: &bytes))
     }
 }

@@ -106,3 +106,48 @@ package enum StoreError: Error, Hashable, Sendable {
     /// Answer `internal` and alert the operator.
     case corrupt
 }
+
+/// A store as used by a server: for wallets and maintenance, until it is closed.
+package protocol ServedStore: AnyObject, WalletStore, MaintenanceStore {
+    /// Whether other servers also change the store.
+    var isShared: Bool { get }
+
+    /// The generation of this server's last commit, which is durable: a number that rises with every commit that this
+    /// server makes in the store's epoch.
+    var generation: UInt64 { get }
+
+    /// Returns the generation of this server's last commit in an earlier epoch that later epochs took into account.
+    ///
+    /// The later epochs charge for the loss of commits up to this generation. They charge nothing for commits after it.
+    func accountedGeneration(in epoch: Int) async throws(StoreError) -> UInt64
+
+    /// The number of steps waiting for the next commit.
+    var waitingSteps: Int { get }
+
+    /// This server's lease, if several servers may use the store; nil for an embedded one.
+    var lease: (any ServerLease)? { get }
+
+    /// Rejects further steps, finishes those waiting and closes the files or connections.
+    func close() async
+}
+
+extension SQLiteWalletStore: ServedStore {
+    package var isShared: Bool { false }
+    package var lease: (any ServerLease)? { nil }
+    package func accountedGeneration(in epoch: Int) async throws(StoreError) -> UInt64 { 0 }
+}
+
+/// A file error in the store after which the process must exit.
+package struct FatalStoreError: Error, Sendable, CustomStringConvertible {
+    /// A description for the log.
+    package let description: String
+    /// Whether the disk is full and no commit was lost, in which case the process may be restarted automatically.
+    ///
+    /// After any other failure, a later sync may succeed although a page was lost, so an operator must intervene.
+    package let isDiskFull: Bool
+
+    init(_ description: String, isDiskFull: Bool = false) {
+        self.description = description
+        self.isDiskFull = isDiskFull
+    }
+}

@@ -1,3 +1,4 @@
+internal import ArgumentParser
 internal import HostSystem
 internal import ServerCommandLine
 
@@ -26,5 +27,51 @@ enum SiblingProgram: String {
         case .lab: " (Debian package remote-pin-tools)"
         case .portal: " (Debian package remote-pin-portal)"
         }
+    }
+}
+
+/// Runs the lab program.
+///
+/// It is a separate program so that this one contains no test authority.
+struct LabCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "lab",
+        abstract: "Create and serve labs; the same as `remote-pin-lab`.",
+        discussion: """
+            Runs the program `remote-pin-lab` from this program's folder with all arguments:
+
+              remote-pin-server lab --help
+              remote-pin-server lab up /tmp/lab
+            """
+    )
+
+    @Argument(parsing: .captureForPassthrough, help: "Arguments of `remote-pin-lab`; see its --help.")
+    var arguments: [String] = []
+
+    func run() async throws {
+        try await ending { try SiblingProgram.lab.run(self.arguments) }
+    }
+}
+
+/// Runs the deletion portal.
+///
+/// It is a separate program so that this one does not link a web server.
+struct PortalCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "portal",
+        abstract: "Serve the page on which users enter their deletion code; the same as `remote-pin-portal`.",
+        discussion: """
+            Runs the program `remote-pin-portal` from this program's folder with all arguments:
+
+              remote-pin-server portal --help
+              remote-pin-server portal /srv/remote-pin
+            """
+    )
+
+    @Argument(parsing: .captureForPassthrough, help: "Arguments of `remote-pin-portal`; see its --help.")
+    var arguments: [String] = []
+
+    func run() async throws {
+        try await ending { try SiblingProgram.portal.run(self.arguments) }
     }
 }

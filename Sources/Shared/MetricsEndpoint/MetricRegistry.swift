@@ -204,3 +204,173 @@ extension MetricDefinition {
         labels: [MetricDefinition.Label("reason", .listed(MetricFault.allCases.map(\.rawValue)))]
     )
 }
+
+/// The definition of a metric, with its name, kind, help text and labels.
+///
+/// Used for the exposition and docs/metrics.md.
+///
+/// Only defined metrics are exposed, and only with the label values listed in their definitions. This ensures that no
+/// code, id or address can end up in the output by mistake, and that the number of series is bounded.
+package struct MetricDefinition: Hashable, Sendable {
+    /// The type of a metric.
+    package enum Kind: Hashable, Sendable {
+        /// A count that never decreases while the process is running.
+        case counter
+        case gauge
+        /// Cumulative counts of the values up to each bound.
+        ///
+        /// Bounds are in ascending order, and an unbounded bucket is added.
+        case histogram(bounds: [Double])
+    }
+
+    /// A label and its possible values.
+    package struct Label: Hashable, Sendable {
+        package var name: String
+        package var values: Values
+
+        package init(_ name: String, _ values: Values) {
+            self.name = name
+            self.values = values
+        }
+    }
+
+    /// The possible values of a label.
+    package enum Values: Hashable, Sendable {
+        /// One of the given values.
+        case listed([String])
+        /// A text chosen by the program, such as its version.
+        ///
+        /// It has a single value per process.
+        case constant
+    }
+
+    /// The name.
+    ///
+    /// It ends with the base unit, as required by the Prometheus naming conventions.
+    package var name: String
+    package var kind: Kind
+    /// The help text, in a single sentence.
+    package var help: String
+    package var labels: [Label]
+
+    package init(_ name: String, _ kind: Kind, _ help: String, labels: [Label]) {
+        self.name = name
+        self.kind = kind
+        self.help = help
+        self.labels = labels
+    }
+
+    /// Creates a metric whose labels have listed values.
+    package init(_ name: String, _ kind: Kind, _ help: String, labels: KeyValuePairs<String, [String]> = [:]) {
+        self.init(name, kind, help, labels: labels.map { Label($0, .listed($1)) })
+    }
+
+    /// The maximum number of series for the metric.
+    package var mostSeries: Int {
+        self.labels.reduce(1) { count, label in
+            switch label.values {
+            case .listed(let values): count * values.count
+            case .constant: count
+            }
+        }
+    }
+}
+
+extension MetricDefinition.Kind {
+    /// The name of the kind, as used in the exposition and in docs/metrics.md.
+    package var name: String {
+        switch self {
+        case .counter: "counter"
+        case .gauge: "gauge"
+        case .histogram: "histogram"
+        }
+    }
+}
+
+/// A counter that many threads can increment, at the cost of one atomic addition each.
+final class CounterCell: CounterHandler {
+    private let count = Atomic<Int64>(0)
+
+    var value: Double { Double(self.count.load(ordering: .relaxed)) }
+
+    /// Adds to the counter, ignoring amounts below 1 because a decreasing counter would look like a restart.
+    func increment(by amount: Int64) {
+        guard amount > 0 else { return }
+        self.count.wrappingAdd(amount, ordering: .relaxed)
+    }
+
+    func reset() { self.count.store(0, ordering: .relaxed) }
+}
+
+/// A gauge that many threads can set or change.
+final class GaugeCell: RecorderHandler, MeterHandler {
+    private let bits = Atomic<UInt64>(0)
+
+    var value: Double { Double(bitPattern: self.bits.load(ordering: .relaxed)) }
+
+    func record(_ value: Int64) { self.set(Double(value)) }
+    func record(_ value: Double) { self.set(value) }
+    func set(_ value: Int64) { self.set(Double(value)) }
+    func set(_ value: Double) { self.bits.store(value.bitPattern, ordering: .relaxed) }
+    func increment(by amount: Double) { self.bits.add(amount) }
+    func decrement(by amount: Double) { self.bits.add(-amount) }
+}
+
+/// A histogram that many threads can update, at the cost of two atomic additions each.
+///
+/// The total count is computed from the buckets, so that the two always match within a scrape. The sum may be ahead or
+/// behind by a few values.
+final class HistogramCell: RecorderHandler, TimerHandler {
+    private final class Count: Sendable {
+        let value = Atomic<UInt64>(0)
+    }
+
+    let bounds: [Double]
+    /// A count for each bound, and one for larger values.
+    private let counts: [Count]
+    private let total = Atomic<UInt64>(0)
+
+    init(bounds: [Double]) {
+        self.bounds = bounds
+        self.counts = (0...bounds.count).map { _ in Count() }
+    }
+
+    func record(_ value: Int64) { self.record(Double(value)) }
+
+    func record(_ value: Double) {
+        guard value.isFinite else { return }
+        var place = 0
+        while place < self.bounds.count, value > self.bounds[place] { place += 1 }
+        self.counts[place].value.wrappingAdd(1, ordering: .relaxed)
+        self.total.add(value)
+    }
+
+    func recordNanoseconds(_ duration: Int64) { self.record(Double(duration) / 1_000_000_000) }
+
+    /// The cumulative count for each bound, the total count, and the sum.
+    var state: (upTo: [UInt64], count: UInt64, sum: Double) {
+        var (upTo, count): ([UInt64], UInt64) = ([], 0)
+        for cell in self.counts {
+            count += cell.value.load(ordering: .relaxed)
+            upTo.append(count)
+        }
+        return (upTo.dropLast(), count, Double(bitPattern: self.total.load(ordering: .relaxed)))
+    }
+}
+
+extension Atomic<UInt64> {
+    /// Adds to a floating-point number that is stored as a bit pattern.
+    fileprivate func add(_ amount: Double) {
+        var bits = self.load(ordering: .relaxed)
+        while true {
+            let sum = Double(bitPattern: bits) + amount
+            let (exchanged, original) = self.weakCompareExchange(
+                expected: bits,
+                desired: sum.bitPattern,
+                ordering: .relaxed
+            )
+            if exchanged { return }
+            bits = original
+        }
+    }
+}

@@ -1,4 +1,6 @@
 internal import COpenSSL
+package import Crypto
+internal import FoundationEssentials
 internal import Glibc
 
 /// Bytes that are wiped at the end of their lifetime and cannot be copied, printed or compared with `==`.
@@ -131,5 +133,205 @@ package func constantTimeEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         unsafe right.withUnsafeBytes { rightBytes in
             unsafe CRYPTO_memcmp(leftBytes.baseAddress, rightBytes.baseAddress, leftBytes.count) == 0
         }
+    }
+}
+
+/// A sealed value could not be opened, because the key or the associated data is different or the value was modified.
+///
+/// The record or message that contains it must be rejected.
+package struct SealBroken: Error, Hashable, Sendable {
+    package init() {}
+}
+
+/// Everything that a secret can be used for as a key.
+///
+/// It is all in this target, so that no other target needs a key's bytes.
+extension SecretBytes {
+    /// The number of bytes added by ``seal(_:associatedData:)``: a 12-byte nonce before the ciphertext and a 16-byte
+    /// tag after it.
+    package static let sealOverhead = 28
+
+    /// Encrypts with AES-256-GCM under this key to nonce ‖ ciphertext ‖ tag.
+    ///
+    /// The nonce is random, so no more than 2^32 values may be sealed under the same key (NIST SP 800-38D §8.3). The
+    /// owner of a long-lived key must count them.
+    ///
+    /// - Precondition: This key has 32 bytes.
+    package borrowing func seal(_ plaintext: borrowing SecretBytes, associatedData: [UInt8]) -> [UInt8] {
+        let key = self.sealingKey()
+        let box = unsafe plaintext.withPointer { message in
+            unsafe try? AES.GCM.seal(message, using: key, nonce: AES.GCM.Nonce(), authenticating: associatedData)
+        }
+        guard let combined = box?.combined else { preconditionFailure("a key of 32 bytes seals any short message") }
+        return Array(combined)
+    }
+
+    /// Decrypts a value returned by ``seal(_:associatedData:)`` for the same key and associated data.
+    ///
+    /// - Precondition: This key has 32 bytes.
+    package borrowing func open(_ sealed: [UInt8], associatedData: [UInt8]) throws(SealBroken) -> SecretBytes {
+        try SecretBytes(opening: sealed[...], associatedData: associatedData, with: AESGCM(key: self))
+    }
+
+    /// Opens a sealed value directly into new memory.
+    init(opening sealed: ArraySlice<UInt8>, associatedData: [UInt8], with algorithm: AESGCM) throws(SealBroken) {
+        guard sealed.count >= Self.sealOverhead else { throw SealBroken() }
+        try unsafe self.init(count: sealed.count - Self.sealOverhead) { storage throws(SealBroken) in
+            let isGenuine = unsafe algorithm.open(sealed, associatedData: associatedData, into: storage)
+            // Bytes that are not genuine are wiped along with the storage and never returned.
+            guard isGenuine else { throw SealBroken() }
+        }
+    }
+
+    /// Derives `count` bytes using HKDF-SHA256 without a salt, which is the same as a salt of 32 zero bytes (RFC 5869
+    /// §2.2).
+    ///
+    /// - Precondition: `count` is at most 255 × 32 (RFC 5869 §2.3).
+    package borrowing func hkdfSHA256(info: [UInt8], count: Int) -> SecretBytes {
+        let derived = HKDF<SHA256>.deriveKey(inputKeyMaterial: self.symmetricKey(), info: info, outputByteCount: count)
+        return unsafe SecretBytes(count: count) { storage in
+            unsafe derived.withUnsafeBytes { bytes in unsafe storage.copyMemory(from: bytes) }
+        }
+    }
+
+    /// Returns the 32-byte HMAC-SHA256 of `message` under this key.
+    package borrowing func hmacSHA256(_ message: [UInt8]) -> [UInt8] {
+        Array(HMAC<SHA256>.authenticationCode(for: message, using: self.symmetricKey()))
+    }
+
+    private borrowing func sealingKey() -> SymmetricKey {
+        precondition(self.count == 32, "AES-256-GCM takes a key of 32 bytes")
+        return self.symmetricKey()
+    }
+
+    /// Returns the key as a swift-crypto type, which wipes its copy.
+    private borrowing func symmetricKey() -> SymmetricKey {
+        unsafe self.withPointer { bytes in unsafe SymmetricKey(data: bytes) }
+    }
+}
+
+extension SecretBytes {
+    /// Returns a 32-byte private key: this value as a big-endian number, mod (q − 1) + 1, where q is the order of P-256
+    /// (FIPS 186-5 A.2.1).
+    ///
+    /// If this value has at least 48 bytes, the bias against any key is below 2^−128. Every result is in `1...q−1`.
+    package borrowing func p256PrivateScalar() -> SecretBytes {
+        let number = self.withBytes { BigNumber(bigEndian: $0) }
+        return number.remainder(dividedBy: .p256OrderMinusOne).successor().bigEndianBytes(count: 32)
+    }
+
+    /// Returns the private key for the number ``p256PrivateScalar()``.
+    ///
+    /// swift-crypto keeps the number in separate memory, which it clears when the last copy of the key is released.
+    package borrowing func p256SigningKey() -> P256.Signing.PrivateKey {
+        let scalar = self.p256PrivateScalar()
+        let key = unsafe scalar.withPointer { bytes in unsafe try? P256.Signing.PrivateKey(rawRepresentation: bytes) }
+        guard let key else { preconditionFailure("a number from 1 to q − 1 is a private key") }
+        return key
+    }
+}
+
+/// A libcrypto number that is cleared at the end of its lifetime.
+@safe private struct BigNumber: ~Copyable {
+    private let number: OpaquePointer
+
+    /// q − 1 for P-256 (FIPS 186-4 D.1.2.3).
+    static var p256OrderMinusOne: BigNumber {
+        let bytes: [UInt8] = [
+            0xFF, 0xFF, 0xFF, 0xFF, 0x00, 0x00, 0x00, 0x00, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
+            0xBC, 0xE6, 0xFA, 0xAD, 0xA7, 0x17, 0x9E, 0x84, 0xF3, 0xB9, 0xCA, 0xC2, 0xFC, 0x63, 0x25, 0x50,
+        ]
+        return unsafe BigNumber(bigEndian: bytes.span.bytes)
+    }
+
+    private init(takingOwnershipOf number: OpaquePointer?) {
+        guard let number = unsafe number else { preconditionFailure("out of memory") }
+        unsafe self.number = number
+    }
+
+    init(bigEndian bytes: RawSpan) {
+        unsafe self.init(takingOwnershipOf: BN_new())
+        let read = unsafe bytes.withUnsafeBytes { buffer in
+            let start = unsafe buffer.baseAddress?.assumingMemoryBound(to: UInt8.self)
+            return unsafe BN_bin2bn(start, Int32(buffer.count), self.number) != nil
+        }
+        precondition(read, "out of memory")
+        // From here on, libcrypto divides and adds in constant time.
+        unsafe BN_set_flags(self.number, BN_FLG_CONSTTIME)
+    }
+
+    deinit { unsafe BN_clear_free(self.number) }
+
+    borrowing func remainder(dividedBy divisor: borrowing BigNumber) -> BigNumber {
+        let result = unsafe BigNumber(takingOwnershipOf: BN_new())
+        let scratch = unsafe BN_CTX_secure_new()
+        defer { unsafe BN_CTX_free(scratch) }
+        precondition(unsafe BN_div(nil, result.number, self.number, divisor.number, scratch) == 1, "out of memory")
+        return result
+    }
+
+    consuming func successor() -> BigNumber {
+        precondition(unsafe BN_add_word(self.number, 1) == 1, "out of memory")
+        return self
+    }
+
+    borrowing func bigEndianBytes(count: Int) -> SecretBytes {
+        unsafe SecretBytes(count: count) { storage in
+            let start = unsafe storage.baseAddress?.assumingMemoryBound(to: UInt8.self)
+            precondition(unsafe BN_bn2binpad(self.number, start, Int32(count)) == count, "the number is too long")
+        }
+    }
+}
+
+/// Secrets in text form, only for files that are protected as well as the secrets themselves.
+extension SecretBytes {
+    /// Parses lowercase hexadecimal digits, two per byte.
+    ///
+    /// Returns nil for any other text.
+    package init?(hexadecimal digits: RawSpan) {
+        guard var bytes = Self.bytes(of: digits) else { return nil }
+        self.init(wiping: &bytes)
+    }
+
+    /// Returns the bytes as lowercase hexadecimal digits in ASCII.
+    package borrowing func hexadecimal() -> SecretBytes {
+        let digits = Array("0123456789abcdef".utf8)
+        var text: [UInt8] = []
+        text.reserveCapacity(self.count * 2)
+        self.withBytes { span in
+            for index in 0..<span.byteCount {
+                text.append(digits[Int(span.byte(at: index) >> 4)])
+                text.append(digits[Int(span.byte(at: index) & 0x0F)])
+            }
+        }
+        return SecretBytes(wiping: &text)
+    }
+
+    private static func bytes(of digits: RawSpan) -> [UInt8]? {
+        guard digits.byteCount.isMultiple(of: 2) else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(digits.byteCount / 2)
+        for index in stride(from: 0, to: digits.byteCount, by: 2) {
+            guard let high = self.value(of: digits.byte(at: index)),
+                let low = self.value(of: digits.byte(at: index + 1))
+            else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        return bytes
+    }
+
+    private static func value(of digit: UInt8) -> UInt8? {
+        switch digit {
+        case 0x30...0x39: digit - 0x30
+        case 0x61...0x66: digit - 0x61 + 10
+        default: nil
+        }
+    }
+}
+
+extension RawSpan {
+    /// Returns the byte at `index`, with a bounds check.
+    package func byte(at index: Int) -> UInt8 {
+        unsafe self.unsafeLoad(fromByteOffset: index, as: UInt8.self)
     }
 }

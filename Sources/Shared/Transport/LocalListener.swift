@@ -1,5 +1,8 @@
+internal import Glibc
 internal import HostSystem
+internal import NIOCore
 internal import Synchronization
+package import Wire
 
 /// A Unix socket on which a server accepts calls from processes on the same machine.
 ///
@@ -121,4 +124,112 @@ extension TransportLimits {
     ///
     /// The portal does not serve more requests than that at once, and each connection uses a file descriptor.
     package static let portal = TransportLimits.local(connections: 600)
+}
+
+extension LocalListener {
+    /// Answers the deletion portal's requests, one at a time on each connection, until ``stop()`` is called or the task
+    /// is cancelled.
+    ///
+    /// This socket only accepts ``PortalRequest``. An attacker who takes over the portal cannot do any more than a
+    /// browser can, because operators' commands use a different socket.
+    ///
+    /// - Parameter answer: Returns nil if the outcome is unknown, in which case the connection ends without an answer.
+    package func servePortal(_ answer: @escaping @Sendable (PortalRequest) async -> PortalResult?) async {
+        await self.serve { frame, _ in
+            let response: PortalResponse
+            do throws(WireError) {
+                let request = try PortalRequest(decoding: frame)
+                guard let result = await answer(request) else { return nil }
+                response = PortalResponse(id: request.id, result: result)
+            } catch {
+                response = PortalResponse(id: error.id ?? 0, result: .malformed)
+            }
+            return Answer(response.encoded(), isUse: response.result.isUse)
+        }
+    }
+}
+
+extension PortalResult {
+    /// Whether the server has looked up a code.
+    fileprivate var isUse: Bool {
+        switch self {
+        case .revoked, .notRecognised: true
+        case .rateLimited, .unavailable, .malformed: false
+        }
+    }
+}
+
+/// The process at the other end of a Unix socket, as reported by the kernel.
+package struct LocalPeer: Hashable, Sendable {
+    /// The process's effective user at the time it connected.
+    package let userID: UInt32
+    package let processID: Int32
+    /// The process's effective group and supplementary groups at the time it connected.
+    package let groupIDs: Set<UInt32>
+
+    package init(userID: UInt32, processID: Int32, groupIDs: Set<UInt32> = []) {
+        self.userID = userID
+        self.processID = processID
+        self.groupIDs = groupIDs
+    }
+
+    /// `struct ucred` of unix(7), which Glibc's module omits.
+    private struct Credentials {
+        var processID: Int32 = 0
+        var userID: UInt32 = .max
+        var groupID: UInt32 = .max
+    }
+
+    /// The maximum number of groups a peer of this listener may have.
+    private typealias Groups = InlineArray<1024, UInt32>
+    /// `SO_PEERGROUPS` of socket(7), which Glibc's module omits.
+    private static let peerGroups = NIOBSDSocket.Option(rawValue: 59)
+
+    /// Returns the peer's supplementary groups, or none if it has more of them than fit into ``Groups``.
+    ///
+    /// Threat: a process could be given the rights of a group it is not in. The kernel remembers the groups of the
+    /// process that connected. If they do not fit, the call fails and the process gets no group's rights at all. The
+    /// unused part of the buffer is all zeros, so group 0 is left out here. It still counts as an effective group.
+    private static func groups(of socket: any SocketOptionProvider) async -> Set<UInt32> {
+        let found: EventLoopFuture<Groups> = socket.unsafeGetSocketOption(level: .socket, name: Self.peerGroups)
+        guard let groups = try? await found.get() else { return [] }
+        return Set(groups.indices.lazy.map { groups[$0] }.filter { $0 != 0 })
+    }
+
+    /// Returns the user of a connection's peer.
+    static func user(endOf channel: any Channel) -> EventLoopFuture<UInt32> {
+        guard let socket = channel as? any SocketOptionProvider else {
+            return channel.eventLoop.makeFailedFuture(ChannelError.operationUnsupported)
+        }
+        return socket.unsafeGetSocketOption(level: .socket, name: .init(rawValue: SO_PEERCRED))
+            .map { (credentials: Credentials) in credentials.userID }
+    }
+
+    /// Returns the process that listens on the socket to which a client socket is connected, or nil if the kernel does
+    /// not know it.
+    static func process(listeningFor client: CInt) -> Int32? {
+        var credentials = Credentials()
+        var length = socklen_t(MemoryLayout<Credentials>.size)
+        guard unsafe getsockopt(client, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 else { return nil }
+        return credentials.processID > 0 ? credentials.processID : nil
+    }
+
+    /// Asks the kernel for a connection's peer.
+    ///
+    /// Returns nil if the kernel does not know.
+    static func other(endOf channel: any Channel) async -> LocalPeer? {
+        guard let socket = channel as? any SocketOptionProvider else { return nil }
+        let credentials: Credentials
+        do {
+            credentials = try await socket.unsafeGetSocketOption(level: .socket, name: .init(rawValue: SO_PEERCRED))
+                .get()
+        } catch {
+            return nil
+        }
+        // If there is no process id or user id, the credentials do not identify a peer.
+        guard credentials.processID > 0, credentials.userID != .max else { return nil }
+        var groups = await Self.groups(of: socket)
+        if credentials.groupID != .max { groups.insert(credentials.groupID) }
+        return LocalPeer(userID: credentials.userID, processID: credentials.processID, groupIDs: groups)
+    }
 }

@@ -214,3 +214,65 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
         if let failure { self.opened.fail(failure) } else { self.opened.fail(ChannelError.ioOnClosedChannel) }
     }
 }
+
+/// A task or group that is waiting for the answer to a call.
+enum CallWaiter<Answer: Sendable>: Sendable {
+    case alone(CheckedContinuation<Result<Answer, CallError>, Never>)
+    /// The call was sent together with others.
+    case together(CallGroup<Answer>, place: Int)
+
+    func resume(returning result: Result<Answer, CallError>) {
+        switch self {
+        case .alone(let continuation): continuation.resume(returning: result)
+        case .together(let group, let place): group.fill(place, with: result)
+        }
+    }
+}
+
+/// Collects the answers to calls that were sent together until all of them have arrived.
+final class CallGroup<Answer: Sendable>: Sendable {
+    typealias Results = [Result<Answer, CallError>]
+
+    private struct State {
+        var results: [Result<Answer, CallError>?]
+        var missing: Int
+    }
+
+    private let state: Mutex<State>
+    private let continuation: CheckedContinuation<Results, Never>
+
+    init(count: Int, _ continuation: CheckedContinuation<Results, Never>) {
+        self.state = Mutex(State(results: Array(repeating: nil, count: count), missing: count))
+        self.continuation = continuation
+    }
+
+    /// Stores the answer to the call at `place`.
+    ///
+    /// Each place may only be filled once.
+    func fill(_ place: Int, with result: Result<Answer, CallError>) {
+        let all: Results? = self.state.withLock { state in
+            state.results[place] = result
+            state.missing -= 1
+            return state.missing == 0 ? state.results.compactMap { $0 } : nil
+        }
+        if let all { self.continuation.resume(returning: all) }
+    }
+}
+
+/// An error from a call that was not answered.
+///
+/// The server may or may not have processed the call.
+package enum CallError: Error, Hashable, Sendable {
+    /// The connection has ended.
+    ///
+    /// Retry on a new one.
+    case closed
+    /// The answer did not arrive in time. The connection stays open, and a late answer is ignored.
+    case timedOut
+    /// The answer is invalid, and the connection has been closed.
+    case malformed
+    /// The calling task was cancelled.
+    ///
+    /// A late answer is ignored.
+    case cancelled
+}

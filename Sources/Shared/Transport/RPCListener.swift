@@ -1,3 +1,4 @@
+internal import Glibc
 internal import HostSystem
 internal import NIOCore
 internal import NIOPosix
@@ -72,5 +73,98 @@ package final class RPCListener: Sendable {
     /// The next request on every connection is ``Incoming/closed``.
     package func stop() {
         self.listener.stop()
+    }
+}
+
+/// An error that prevented a listener from being created.
+///
+/// The configuration needs to be corrected.
+package enum ListenError: Error, Hashable, Sendable {
+    /// Another process is already listening on this address.
+    case addressInUse(String)
+    /// A process is listening on this Unix socket.
+    ///
+    /// Its id is nil if the kernel does not name it, and may be that of this process.
+    case served(String, by: Int32?)
+    /// Another user made this Unix socket, and this user may not find out whether a process is listening on it.
+    case foreignSocket(String, owner: UInt32)
+    /// A file that is not a socket has the socket's name.
+    case notASocket(String)
+    /// The user is not allowed to use this port or folder.
+    case notAllowed(String)
+    /// The path of a Unix socket is longer than the system's limit of 107 bytes.
+    case pathTooLong(String)
+    /// Any other error, with the address and the reason.
+    case other(String)
+}
+
+extension ListenError {
+    /// Converts a system error.
+    init(_ error: any Error, address: String) {
+        if let code = (error as? IOError)?.errnoCode {
+            self.init(errno: code, address: address)
+        } else {
+            self = .other("\(address): \(error)")
+        }
+    }
+
+    /// Converts an error number.
+    init(errno code: Int32, address: String) {
+        switch code {
+        case EADDRINUSE: self = .addressInUse(address)
+        case EACCES, EPERM: self = .notAllowed(address)
+        default: self = .other("\(address): \(ListenAddress.reason(code))")
+        }
+    }
+}
+
+/// An event on a listening socket, for metrics.
+///
+/// Observers are called on event loops, so they must not block.
+package enum ListenerEvent: Sendable {
+    /// A connection was closed because of a limit.
+    case refused(RefusedConnections.Reason)
+    /// A connection failed to open, or TLS failed later on.
+    case failed(ConnectionFailure)
+    /// The number of handshakes in progress changed.
+    case handshakes(inProgress: Int)
+}
+
+/// A listening socket's callbacks for metrics and logs.
+package struct ListenerObserver: Sendable {
+    /// Called for every event.
+    package var event: @Sendable (ListenerEvent) -> Void = { _ in }
+    /// Called with the client's address for every failed connection, for logging.
+    package var failure: @Sendable (_ peer: String, _ failure: ConnectionFailure) -> Void = { _, _ in }
+    /// Called when connections have been closed because of a limit, for logging.
+    ///
+    /// Called at most once per ``TransportLimits/refusalReportInterval``.
+    package var refusal: @Sendable (RefusedConnections) -> Void = { _ in }
+    /// Called when accept(2) fails, usually because there are no file descriptors left.
+    ///
+    /// This is for logging and happens at most once per second.
+    package var acceptFailure: @Sendable (_ reason: String) -> Void = { _ in }
+
+    /// An observer that ignores everything.
+    package init() {}
+}
+
+/// An error that prevented a connection to a server from being opened, or that ended it later.
+///
+/// The connection is closed and counted.
+package enum ConnectionFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The handshake or a later record failed.
+    case tls(TLSFailure)
+    /// The load balancer did not start with a valid header.
+    case proxyHeader(ProxyHeaderFault)
+    /// Too many handshakes were in progress, and a newer one displaced this one (``TransportLimits/handshakes``).
+    case displaced
+
+    package var description: String {
+        switch self {
+        case .tls(let failure): "\(failure)"
+        case .proxyHeader(let fault): "PROXY protocol: \(fault.rawValue)"
+        case .displaced: "displaced by a newer handshake"
+        }
     }
 }

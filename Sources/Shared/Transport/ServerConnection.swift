@@ -1,3 +1,4 @@
+internal import NIOCore
 internal import Secrets
 package import Vocabulary
 package import Wire
@@ -108,5 +109,87 @@ package final class ServerConnection: Sendable {
     /// Waits until the connection has ended.
     package func closed() async {
         await self.frames.closed()
+    }
+}
+
+extension ServerConnection {
+    /// Returns whether all bytes sent so far have arrived at the peer's machine.
+    ///
+    /// This means that neither this process nor the kernel is still buffering bytes that could be sent later. Returns
+    /// false if it cannot be determined.
+    package func hasDelivered() async -> Bool { await self.frames.hasDelivered() }
+}
+
+extension FrameChannel {
+    /// Implements ``ServerConnection/hasDelivered()``.
+    fileprivate func hasDelivered() async -> Bool {
+        let found: EventLoopFuture<Bool> = self.channel.eventLoop.flatSubmit {
+            // We are on the event loop here, so this runs after all earlier sends.
+            guard self.channel.isActive, !self.isHolding,
+                let options = self.channel as? any SocketOptionProvider
+            else {
+                return self.channel.eventLoop.makeSucceededFuture(false)
+            }
+            let buffered = try? self.channel.syncOptions?.getOption(.bufferedWritableBytes)
+            let asked: EventLoopFuture<TCPInformation> =
+                options.unsafeGetSocketOption(level: .tcp, name: .tcp_info)
+            return asked.map { buffered == 0 && $0.hasDelivered }
+        }
+        return (try? await found.get()) ?? false
+    }
+}
+
+/// The state of a TCP connection on Linux (linux/tcp.h, `struct tcp_info`), up to `tcpi_notsent_bytes`.
+///
+/// Older kernels return less. The missing fields stay zero, and we do not rely on them.
+private struct TCPInformation: Sendable {
+    private typealias Words = (UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)
+
+    private var first: Words = (0, 0, 0, 0, 0, 0, 0, 0)
+    private var second: Words = (0, 0, 0, 0, 0, 0, 0, 0)
+    private var third: Words = (0, 0, 0, 0, 0, 0, 0, 0)
+    private var fourth: Words = (0, 0, 0, 0, 0, 0, 0, 0)
+    private var fifth: Words = (0, 0, 0, 0, 0, 0, 0, 0)
+
+    /// The number of segments that the peer has not acknowledged: `tcpi_unacked`, 24 bytes from the start.
+    private var unacknowledged: UInt32 { self.first.6 }
+    /// The total number of segments sent: `tcpi_segs_out`, 136 bytes from the start.
+    ///
+    /// A connection that has sent an answer must have sent at least one, so zero means that the kernel does not have
+    /// this field.
+    private var segmentsSent: UInt32 { self.fifth.2 }
+    /// The number of bytes that the kernel has not sent yet: `tcpi_notsent_bytes`, 144 bytes from the start.
+    private var unsent: UInt32 { self.fifth.4 }
+
+    var hasDelivered: Bool { self.segmentsSent > 0 && self.unacknowledged == 0 && self.unsent == 0 }
+}
+
+/// The next event on a connection.
+package enum Incoming: Sendable {
+    case request(Request)
+    /// A violation.
+    ///
+    /// Answer the call that has this id with `malformed`, then close the connection if ``Violation/endsConnection`` is
+    /// true.
+    case violation(Violation, id: UInt64)
+    /// The connection has ended or the listener is stopping.
+    ///
+    /// Finish the pending answers and return.
+    case closed
+}
+
+/// A protocol violation by the peer.
+package enum Violation: Error, Hashable, Sendable {
+    case frame(FrameViolation)
+    case message(WireError)
+
+    /// Whether the connection must be closed after the answer.
+    ///
+    /// This is not necessary if the request was well-formed, but contained an invalid value.
+    package var endsConnection: Bool {
+        switch self {
+        case .frame, .message(.notProtobuf), .message(.overBudget): true
+        case .message(.invalid), .message(.missing), .message(.unknownField), .message(.unknownInstruction): false
+        }
     }
 }

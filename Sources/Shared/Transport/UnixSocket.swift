@@ -1,5 +1,8 @@
 internal import Glibc
 internal import HostSystem
+internal import NIOCore
+internal import NIOPosix
+internal import Wire
 
 /// Sockets at a path, accessible to their owner and optionally a group.
 enum UnixSocket {
@@ -114,5 +117,88 @@ enum UnixSocket {
             guard let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self) else { return -1 }
             return unsafe call(start, socklen_t(bytes.count))
         }
+    }
+}
+
+// Both ends of a local Unix socket. TLS is not used, because access is restricted by the file's permissions.
+
+extension ConnectionListener {
+    /// Listens at `path`, replacing a socket left behind by an earlier process, or the one that this listener had.
+    ///
+    /// - Parameter group: A group whose members may connect, in addition to the owner.
+    func bind(unixSocket path: String, group: UInt32?) async throws(ListenError) {
+        let bootstrap = self.bootstrap(nil)
+        // NIO calls listen(2) again with the same backlog, which changes nothing.
+        let (descriptor, file) = try UnixSocket.listen(at: path, group: group, backlog: Self.backlog)
+        do {
+            self.listen(on: try await bootstrap.withBoundSocket(descriptor).get(), at: file)
+        } catch {
+            file.remove()
+            throw ListenError(error, address: path)
+        }
+    }
+}
+
+extension PendingCalls {
+    /// Connects to the socket at `path`.
+    ///
+    /// Throws ``ConnectError/refused`` if no process is listening there.
+    static func connect(
+        unixSocket path: String,
+        timeout: Duration,
+        read: @escaping Reader
+    ) async throws(ConnectError) -> PendingCalls {
+        do {
+            let calls = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+                .connectTimeout(TimeAmount(timeout))
+                .channelOption(.autoRead, value: false)
+                .connect(unixDomainSocketPath: path) { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try PendingCalls(on: channel, isSecure: false, read: read)
+                    }
+                }
+            _ = try await calls.open()
+            return calls
+        } catch {
+            throw ConnectError(error)
+        }
+    }
+}
+
+/// The file of a Unix socket that this process listens on.
+///
+/// Only its own listener removes it: a file that another process has put in its place stays.
+///
+/// The socket must stay open as long as this object is used. Until then, the file system cannot give the inode to
+/// another file.
+final class SocketFile: Sendable {
+    private let path: String
+    private let device: dev_t
+    private let inode: ino_t
+
+    /// Creates an object for the socket that was just bound.
+    ///
+    /// Returns nil and leaves `errno` if the file is gone.
+    init?(_ path: String) {
+        guard let status = Self.status(of: path) else { return nil }
+        (self.path, self.device, self.inode) = (path, status.st_dev, status.st_ino)
+    }
+
+    /// Whether clients that open the path reach this socket.
+    var isInPlace: Bool {
+        guard let status = Self.status(of: self.path) else { return false }
+        return status.st_dev == self.device && status.st_ino == self.inode
+    }
+
+    /// Removes the file, so that no more clients can connect.
+    ///
+    /// No other server replaces it at the same time, because this process still listens on it.
+    func remove() {
+        if self.isInPlace { unsafe unlink(self.path) }
+    }
+
+    private static func status(of path: String) -> stat? {
+        var status = stat()
+        return unsafe lstat(path, &status) == 0 ? status : nil
     }
 }

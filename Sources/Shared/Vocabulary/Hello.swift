@@ -113,3 +113,107 @@ package struct DeviceFacts: Hashable, Sendable {
         self.model = model
     }
 }
+
+/// A rule in the update policy: a verdict on a range of versions.
+///
+/// Rules are ordered. The first one that matches a version applies.
+package struct UpdateRule: Hashable, Sendable {
+    /// The verdict of a rule.
+    package enum Word: Hashable, Sendable {
+        /// The versions are current.
+        case ok
+        /// An update is available.
+        case notify
+        /// An update is recommended.
+        case recommend
+        /// The versions will be blocked from the given time on, and an update is available.
+        case warn(until: Timestamp)
+        /// The versions are blocked (see ``UpdateVerdict/block(updateAvailable:)``).
+        case block(updateAvailable: Bool)
+    }
+
+    /// The lowest version in the range, or nil if there is no lower bound.
+    package let from: AppVersion?
+    /// The lowest version above the range, or nil if there is no upper bound.
+    package let below: AppVersion?
+    /// The verdict on the versions in the range.
+    package let word: Word
+
+    /// The maximum number of rules for a platform.
+    package static let most = 64
+
+    /// Returns nil if the range is empty.
+    package init?(from: AppVersion? = nil, below: AppVersion? = nil, _ word: Word) {
+        if let below {
+            guard from ?? Self.lowest < below else { return nil }
+        }
+        self.from = from
+        self.below = below
+        self.word = word
+    }
+
+    /// Returns whether a version is in the range.
+    package func fits(_ version: AppVersion) -> Bool {
+        if let from, version < from { return false }
+        if let below, version >= below { return false }
+        return true
+    }
+
+    /// Returns the verdict at the given time.
+    ///
+    /// A warning becomes a block once its time has come.
+    package func verdict(at now: Timestamp) -> UpdateVerdict {
+        switch self.word {
+        case .ok: .ok
+        case .notify: .notify
+        case .recommend: .recommend
+        case .warn(let until): until > now ? .warn(blockedIn: until - now) : .block(updateAvailable: true)
+        case .block(let updateAvailable): .block(updateAvailable: updateAvailable)
+        }
+    }
+
+    private static let lowest = AppVersion(number: 0)
+}
+
+extension AppVersion {
+    /// Creates a version that consists of a single number.
+    fileprivate init(number: UInt8) {
+        self.numbers = [Int(number)]
+    }
+}
+
+/// A feature that an operator can enable for some wallets before others while the server is running.
+package enum FeatureFlag: String, Hashable, Sendable, CaseIterable {
+    /// The safe biometric mode (docs/testing-guide.md, The safe biometric mode).
+    case safeBiometricUnlock = "safe-biometric-unlock"
+}
+
+/// The wallets that a feature is enabled for.
+package enum Rollout: Hashable, Sendable {
+    /// Disabled for all wallets.
+    case off
+    /// Enabled for all wallets.
+    case on
+    /// Enabled for the given wallets.
+    ///
+    /// The list may contain up to ``mostWallets`` wallets.
+    case wallets(Set<WalletID>)
+    /// Enabled for a percentage of wallets.
+    ///
+    /// If the percentage is increased, wallets that were included stay included.
+    case percentage(Int)
+
+    /// The maximum number of wallets in a list.
+    package static let mostWallets = 1000
+    /// The allowed percentages.
+    package static let allowedPercentages = 0...100
+
+    /// Whether the list or percentage is allowed.
+    package var isAllowed: Bool {
+        switch self {
+        case .off, .on: true
+        case .wallets(let wallets): (1...Self.mostWallets).contains(wallets.count)
+        case .percentage(let percentage): Self.allowedPercentages.contains(percentage)
+        }
+    }
+}

@@ -1,3 +1,5 @@
+internal import Vocabulary
+
 /// A linearization: an order in which the server may have judged a wallet's operations so far.
 ///
 /// An operation is *placed* if its position in the order has been determined.
@@ -47,5 +49,104 @@ struct Linearization: Hashable, Sendable {
     /// Returns whether the operation may be the next one in the order.
     func mayTake(_ lost: SentOperation, before bound: Int) -> Bool {
         lost.began < bound && lost.ended > self.latest && !self.used.contains(lost.id)
+    }
+}
+
+/// An operation that was sent, with its response once it has arrived.
+struct SentOperation: Sendable {
+    let id: Int
+    /// The attempt that it belongs to, identified by the id of the first operation with the same attempt id.
+    let attempt: Int
+    let operation: WalletOperation
+    /// The earliest time that the server's clock may have shown, in milliseconds since 1970.
+    let sent: Int64
+    /// The earliest such time among this operation and those pending when it was sent.
+    ///
+    /// If an operation has been waiting in the server since then, it carries an older time and shortens a new block
+    /// accordingly.
+    let oldest: Int64
+    /// Its position in the order of events.
+    let began: Int
+    /// The event before which the operation took effect, if it did.
+    ///
+    /// This is its response, or its expiry if the response was lost.
+    var ended = Int.max
+    /// The latest time of that event.
+    var until = Int64.max
+    /// Whether no other operation of the wallet was pending between ``began`` and ``ended``.
+    var isAlone = true
+    /// Whether its attempt was sent more than once, in which case it cannot be exchanged for any other operation.
+    var isRepeated = false
+    /// Whether it was pending when the state became unknown, in which case its response proves nothing.
+    var predatesReset = false
+    /// The response, or nil for a lost operation.
+    var response: WalletResponse?
+
+    /// The verdict's place in the server's order, or nil for other responses.
+    var place: VerdictPlace? {
+        if case .verdict(_, let place)? = self.response { place } else { nil }
+    }
+
+    /// Whether the response claims that the attempt was counted and judged.
+    var isJudged: Bool { self.place?.isJudged ?? false }
+
+    /// Returns the interval during which the server read its clock for this operation.
+    func window(until: Int64 = .max) -> Window {
+        Window(from: self.sent, until: min(self.until, until), oldest: self.oldest)
+    }
+
+    /// Returns whether the response is possible, regardless of the history.
+    func allows(_ response: WalletResponse) -> Bool {
+        switch response {
+        case .verdict(.valid, let place): self.operation.isRight && place?.isJudged == true
+        case .verdict(.wrong, let place):
+            self.operation != .opening
+                && (place?.isJudged == true ? !self.operation.isRight : self.isRepeated && place != nil)
+        case .verdict(.blocked, let place), .verdict(.blockedPermanently, let place):
+            self.operation != .opening && place?.isJudged == false
+        case .pinKeyChanged(let current): self.operation != .opening && current != nil
+        case .opened: self.operation == .opening
+        case .refused, .revoked: true
+        case .validWithForeignShare: false
+        }
+    }
+}
+
+/// The responses that are not yet placed in every possible order, sorted by the time at which their operations were
+/// sent.
+struct Backlog: Sendable {
+    private var all: [SentOperation] = []
+    /// The index of the first such response.
+    ///
+    /// All responses before it have been placed.
+    private var start = 0
+    /// The responses to judged attempts, by number.
+    private var byNumber: [UInt64: SentOperation] = [:]
+
+    var operations: ArraySlice<SentOperation> { self.all[self.start...] }
+
+    func judged(_ number: UInt64) -> SentOperation? { self.byNumber[number] }
+
+    mutating func insert(_ operation: SentOperation) {
+        let index = self.operations.lastIndex { $0.began < operation.began }.map { $0 + 1 } ?? self.start
+        self.all.insert(operation, at: index)
+        if operation.isJudged, let number = operation.place?.number { self.byNumber[number] = operation }
+    }
+
+    /// Removes responses from the front while they are placed in all of these orders.
+    mutating func removePlaced(in linearizations: inout [Linearization]) {
+        while self.start < self.all.count, linearizations.allSatisfy({ $0.hasPlaced(self.all[self.start]) }) {
+            let operation = self.all[self.start]
+            self.start += 1
+            if operation.isJudged, let number = operation.place?.number {
+                self.byNumber[number] = nil
+            } else {
+                for index in linearizations.indices { linearizations[index].placed.remove(operation.id) }
+            }
+        }
+        if self.start > 64, self.start * 2 > self.all.count {
+            self.all.removeFirst(self.start)
+            self.start = 0
+        }
     }
 }

@@ -1,3 +1,5 @@
+internal import ConfigText
+
 /// Counts and rates as testers write them, for example `500`, `10k`, `1M` or `2.5k/s`.
 package enum CountText {
     private static let suffixes: [(letter: Character, factor: Double)] = [("k", 1e3), ("K", 1e3), ("M", 1e6)]
@@ -39,5 +41,21 @@ package enum CountText {
 
     private static func plain(_ number: Double) -> String {
         number == number.rounded() ? "\(Int(number))" : "\(number)"
+    }
+}
+
+/// Parses the names of choices in options.
+package enum NameText {
+    /// Parses the name of a choice.
+    ///
+    /// - Parameter place: The option name, for error messages.
+    package static func read<Choice: RawRepresentable<String> & CaseIterable>(
+        _ text: String,
+        place: String
+    ) throws(PlanProblem) -> Choice {
+        if let choice = Choice(rawValue: text) { return choice }
+        let names = Choice.allCases.map(\.rawValue)
+        let hint = NearestName.hint(for: text, among: names, isListed: true)
+        throw PlanProblem(place: place, "`\(text)` is not one of \(names.joined(separator: ", "))\(hint)")
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 internal import HostSystem
+internal import LoadEngine
 internal import LoadFleet
 
 /// Options for the server under test.
@@ -96,5 +97,28 @@ struct TargetOptions: ParsableArguments {
         StandardStreams.writeError(
             "pin-load: warning: \(target.address) is a remote host; test only servers that you own\n"
         )
+    }
+}
+
+/// Options for the wallets of a run.
+struct FleetOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("Wallet file of 'pin-load provision'.", valueName: "file"),
+        completion: .file()
+    )
+    var wallets: String
+
+    @Flag(help: "Ignore the histories of earlier runs, after the server's store was restored from a backup.")
+    var forgetHistories = false
+
+    /// Opens the file for a server.
+    func open(for target: Target) throws(PinLoadFailure) -> Fleet {
+        do throws(FleetError) {
+            let fleet = try Fleet.open(self.wallets, for: target.fingerprint)
+            if self.forgetHistories { try fleet.forgetHistories() }
+            return fleet
+        } catch {
+            throw PinLoadFailure(error)
+        }
     }
 }

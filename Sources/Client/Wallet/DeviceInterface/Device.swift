@@ -89,3 +89,87 @@ public enum DeviceError: Error, Hashable, CustomStringConvertible {
         }
     }
 }
+
+/// The biometric an app can use, as reported by the operating system.
+public enum BiometricSupport: String, Hashable, Sendable, CaseIterable {
+    /// The phone has no sensor.
+    case none
+    /// The phone has a sensor, but nothing is enrolled, so every prompt would fail.
+    case notEnrolled = "not-enrolled"
+    /// A face is enrolled.
+    case face
+    /// A fingerprint is enrolled.
+    case fingerprint
+
+    /// Whether a prompt can succeed.
+    public var isEnrolled: Bool { self == .face || self == .fingerprint }
+}
+
+/// The ways to open a keychain item, and with it the wallet (UC2.2, `Unlock with`).
+public enum UnlockMethod: String, Hashable, Sendable, CaseIterable {
+    /// Any enrolled biometric: `BIOMETRY_ANY`.
+    case biometric
+    /// The phone's passcode: `DEVICE_PASSCODE`.
+    case passcode
+    /// Any enrolled biometric or the passcode: `BIOMETRY_ANY_OR_DEVICE_PASSCODE`.
+    case either
+}
+
+/// The use of biometrics by a wallet (docs/testing-guide.md, The safe biometric mode).
+package enum BiometricMode: String, Hashable, Sendable, CaseIterable {
+    /// Only the PIN unlocks the wallet.
+    case off
+    /// A failed prompt leads to the PIN.
+    case fallback
+    /// A failed prompt leads to another prompt or to a reset, never to the PIN.
+    case safe
+}
+
+/// A device that forwards everything it does not implement itself to another device.
+package protocol DeviceWrapper: Device {
+    /// The device that calls are forwarded to.
+    var wrapped: any Device { get }
+}
+
+extension DeviceWrapper {
+    package var platform: Platform { self.wrapped.platform }
+    package var osVersion: String { self.wrapped.osVersion }
+    package var model: String { self.wrapped.model }
+    package var isRooted: Bool { self.wrapped.isRooted }
+    package var hasNetwork: Bool { self.wrapped.hasNetwork }
+    package var appID: String { self.wrapped.appID }
+    package var appVersion: String { self.wrapped.appVersion }
+    package var uptime: Duration { self.wrapped.uptime }
+    package var hasKey: Bool { self.wrapped.hasKey }
+    package var biometrics: BiometricSupport { self.wrapped.biometrics }
+    package var hasPasscode: Bool { self.wrapped.hasPasscode }
+    package var answersPrompts: Bool { self.wrapped.answersPrompts }
+    package var keychain: any Keychain { self.wrapped.keychain }
+
+    package func authenticate(_ prompt: Prompt, _ presentation: Presentation) async throws(DeviceError) -> PromptResult
+    {
+        try await self.wrapped.authenticate(prompt, presentation)
+    }
+
+    package func createKey(challenge: SHA256Digest) async throws(DeviceError) -> DeviceEvidence {
+        try await self.wrapped.createKey(challenge: challenge)
+    }
+
+    package func prove(statement: [UInt8]) async throws(DeviceError) -> [UInt8] {
+        try await self.wrapped.prove(statement: statement)
+    }
+
+    package func deleteKey() async throws(DeviceError) {
+        try await self.wrapped.deleteKey()
+    }
+}
+
+/// An issuer of person identification data.
+///
+/// This project only defines the interface (UC3.1).
+public protocol PIDIssuer: Sendable {
+    /// Identifies the user.
+    ///
+    /// Returns the user's recovery code, or nil if the identification failed or was cancelled.
+    func obtain() async -> RecoveryCode?
+}

@@ -1,7 +1,9 @@
 package import DeviceInterface
 package import SimulatedPhone
+internal import Synchronization
 package import Vocabulary
 package import WalletCore
+package import WalletFlows
 
 /// A simulated phone, consisting of its home, its device, and the app, which may or may not be running.
 ///
@@ -401,5 +403,96 @@ extension Phone {
         guard self.exitFlag.take(), !self.isInBackground else { return }
         await wallet.background()
         self.isInBackground = true
+    }
+}
+
+extension Phone {
+    /// Returns a stream that starts with the current screen and continues with its changes, at most five per second.
+    ///
+    /// Reading the stream also handles the app's timers, as a phone's display would: for the end of a block, the splash
+    /// screen, and the lock times. The stream finishes when its reader is released.
+    package nonisolated func watch() -> AsyncStream<Screen> {
+        let (screens, continuation) = AsyncStream.makeStream(of: Screen.self, bufferingPolicy: .bufferingNewest(1))
+        let ticking = Task {
+            var shown: Screen?
+            while !Task.isCancelled {
+                let screen = await self.refresh()
+                if screen != shown { continuation.yield(screen) }
+                shown = screen
+                try? await Task.sleep(for: .milliseconds(200))
+            }
+        }
+        continuation.onTermination = { _ in ticking.cancel() }
+        return screens
+    }
+}
+
+extension Phone {
+    /// Wrappers for the disk and device of each wallet.
+    ///
+    /// Scenarios use them to simulate crashes, the phone's clock, and the time that passes while the simulated network
+    /// delays an answer.
+    package struct Wrappers: Sendable {
+        package var disk: @Sendable (any LocalDisk) -> any LocalDisk
+        package var device: @Sendable (any Device) -> any Device
+        package var clock: @Sendable (any WallClock) -> any WallClock
+        package var wait: SimulatedNetwork.Wait
+        package var hold: SimulatedNetwork.Hold
+
+        package init(
+            disk: @escaping @Sendable (any LocalDisk) -> any LocalDisk = { $0 },
+            device: @escaping @Sendable (any Device) -> any Device = { $0 },
+            clock: @escaping @Sendable (any WallClock) -> any WallClock = { $0 },
+            wait: @escaping SimulatedNetwork.Wait = SimulatedNetwork.realTime,
+            hold: @escaping SimulatedNetwork.Hold = SimulatedNetwork.neverHeld
+        ) {
+            self.disk = disk
+            self.device = device
+            self.clock = clock
+            self.wait = wait
+            self.hold = hold
+        }
+    }
+}
+
+/// A simulated phone on which a person answers the prompts that the sensor would otherwise match.
+///
+/// If the sensor is set to behave differently, or there is a biometric hook, prompts are still answered by those.
+struct ManualPromptDevice: DeviceWrapper {
+    let wrapped: any Device
+    private let simulated: SimulatedDevice
+    private let isHooked: Bool
+
+    /// - Parameters:
+    ///   - device: The phone, with its hooks, if any.
+    ///   - isHooked: Whether a program answers the prompts.
+    init(_ device: any Device, of simulated: SimulatedDevice, isHooked: Bool) {
+        self.wrapped = device
+        self.simulated = simulated
+        self.isHooked = isHooked
+    }
+
+    var answersPrompts: Bool {
+        self.isHooked || (self.wrapped.answersPrompts && self.simulated.profile.sensor != .match)
+    }
+}
+
+/// Records that the user has left the app from within a flow, for example with Back or Close.
+///
+/// Set by the wallet's observer and read by the phone.
+final class AppExitFlag: Sendable {
+    private let isSet = Mutex(false)
+
+    func note(_ event: WalletEvent) {
+        guard case .event(let event) = event, event == .suspended || event == .closed else { return }
+        self.isSet.withLock { $0 = true }
+    }
+
+    /// Returns whether the app has left the foreground since the last call.
+    func take() -> Bool {
+        self.isSet.withLock { isSet in
+            defer { isSet = false }
+            return isSet
+        }
     }
 }

@@ -1,5 +1,8 @@
+internal import ConfigText
 package import DeviceInterface
+internal import LabFiles
 package import SimulatedPhone
+package import WalletCore
 package import WalletFlows
 
 /// An action by the user or the operating system.
@@ -42,5 +45,81 @@ package struct ActionObserver: Sendable {
     ) {
         self.begin = begin
         self.end = end
+    }
+}
+
+/// An error from an operation on a ``Phone``.
+///
+/// The operation had no effect.
+package enum PhoneError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// An option, setting or lab cannot be used.
+    ///
+    /// Print the text and stop.
+    case usage(String)
+    /// Another process is using the home.
+    ///
+    /// Wait for it to exit.
+    case homeInUse(path: String, holder: Int32?)
+    /// The home's files cannot be used.
+    ///
+    /// Print the text and stop.
+    case storage(String)
+    /// The simulated device's files cannot be read or written.
+    ///
+    /// Print the text and stop.
+    case device(DeviceError)
+    /// The wallet rejected the call.
+    ///
+    /// Check the current screen.
+    case wallet(WalletError)
+    /// The app is not running.
+    ///
+    /// Launch it.
+    case notRunning
+    /// The app is in the background.
+    ///
+    /// Resume it.
+    case inBackground
+
+    /// Converts an error from a lower layer.
+    package init(_ error: any Error) {
+        switch error {
+        case let error as PhoneError: self = error
+        case let error as WalletError: self = .wallet(error)
+        case let error as DeviceError: self = .device(error)
+        case let error as ConfigError: self = .usage("\(error)")
+        case let error as TLSDialer.NotUsable: self = .usage("\(error)")
+        case let error as LabError: self = .usage("the lab cannot be used: \(error)")
+        case _: self = .storage("\(error)")
+        }
+    }
+
+    package var description: String {
+        switch self {
+        case .usage(let text), .storage(let text): text
+        case .homeInUse(let path, let holder):
+            "\(path) is in use by \(holder.map { "process \($0)" } ?? "another process")"
+        case .device(let error): "\(error)"
+        case .wallet(let error): self.needsReset ? "\(error) with `wallet wipe`" : "\(error)"
+        case .notRunning: "the app is not running: launch it"
+        case .inBackground: "the app is in the background: resume it"
+        }
+    }
+
+    /// Whether the wallet must be deleted because its files are damaged.
+    package var needsReset: Bool {
+        switch self {
+        case .wallet(.storage(.notAsWritten)), .wallet(.storage(.missing)): true
+        case .wallet, .usage, .homeInUse, .storage, .device, .notRunning, .inBackground: false
+        }
+    }
+
+    /// The exit status of a command that stops because of this error.
+    package var exitStatus: WalletExitStatus {
+        switch self {
+        case .usage, .notRunning, .inBackground: .usage
+        case .homeInUse: .homeInUse
+        case .storage, .device, .wallet: .failed
+        }
     }
 }

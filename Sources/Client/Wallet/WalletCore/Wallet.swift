@@ -1,5 +1,6 @@
 public import DeviceInterface
 internal import HostSystem
+internal import Synchronization
 public import Vocabulary
 public import WalletFlows
 
@@ -319,5 +320,116 @@ public actor Wallet {
         for finding in self.engine.takeFindings() { self.observer(.event(.tampering(finding))) }
         let isLocked = self.isLocked
         if self.lockState.send(isLocked) { self.observer(.locked(isLocked)) }
+    }
+}
+
+/// The server's latest information about itself and this wallet.
+///
+/// This is for display only. It could have been sent by an impostor, so it must not be used for security decisions.
+public struct WalletConfiguration: Hashable, Sendable {
+    /// The rules for wrong PINs.
+    ///
+    /// The standard rules apply until the server has sent its own.
+    public var attemptPolicy = AttemptPolicy.standard
+    /// The features offered to this wallet, or nil if the server has not sent them yet.
+    public var features: Features?
+    /// The verdict on the installed app version, or nil if the server has not sent one yet.
+    public var update: UpdateVerdict?
+    /// Whether the whole solution is revoked, which affects all wallets.
+    public var isSolutionRevoked = false
+
+    init(_ state: CachedServerState) {
+        if let policy = state.attemptPolicy { self.attemptPolicy = policy }
+        self.features = state.lastFeatures
+        self.update = state.lastUpdate?.verdict
+        self.isSolutionRevoked = state.lastRevocation?.reason == .solution
+    }
+}
+
+extension Wallet {
+    /// Settings for the host application, all of which have sensible defaults.
+    public struct Settings: Sendable {
+        /// The language of the texts and the product name used in them.
+        public var wording = Wording()
+        /// Whether to skip the splash screen.
+        public var skipsSplash = false
+        /// The issuer that identifies the user (UC3.1).
+        ///
+        /// If nil, ``AppEvent/pidRequested`` is sent to the observer instead.
+        public var issuer: (any PIDIssuer)?
+        /// The URL below which the wallet's links lie (PF2.7), without a query.
+        ///
+        /// Schemes, hosts, ports and paths are compared in the normal form of RFC 3986. A base that is not a URL has no
+        /// links.
+        public var linkBase = "https://wallet.example.org/link"
+        /// The time until the wallet locks itself.
+        public var lockTimes = LockTimes()
+        /// Whether the phone's prompt confirms the host's actions in the safe biometric mode, instead of the PIN.
+        ///
+        /// It applies to ``Wallet/confirm(_:)`` only. The server does not count the attempts at such a prompt.
+        public var confirmsWithPrompt = false
+
+        /// Whether the fallback mode requires the PIN once after a biometric was enrolled on the phone.
+        ///
+        /// The keychain items of biometrics that are turned on with this setting end with such an enrollment
+        /// (``ItemAccess/enrolledNow``), and the next PIN creates another one. So a finger that somebody enrolled with
+        /// the phone's passcode does not open the wallet before its owner has entered the PIN. It does not apply to the
+        /// safe mode, nor to unlocking with the passcode of the phone.
+        public var pinAfterEnrollment = false
+
+        /// Creates the default settings.
+        public init() {}
+    }
+}
+
+/// A value whose changes can be followed by subscribers.
+///
+/// Each subscriber receives the current value first and then the newest one. A slow subscriber misses intermediate
+/// values but never the latest.
+final class Broadcast<Value: Hashable & Sendable>: Sendable {
+    private struct State {
+        var value: Value
+        var subscribers: [Int: AsyncStream<Value>.Continuation] = [:]
+        var nextID = 0
+    }
+
+    private let state: Mutex<State>
+
+    init(_ value: Value) {
+        self.state = Mutex(State(value: value))
+    }
+
+    deinit {
+        let subscribers = self.state.withLock { $0.subscribers.values.map(\.self) }
+        for subscriber in subscribers { subscriber.finish() }
+    }
+
+    /// Sends the value to all subscribers, unless it equals the current value, and returns whether it was sent.
+    @discardableResult
+    func send(_ value: Value) -> Bool {
+        self.state.withLock { state in
+            guard value != state.value else { return false }
+            state.value = value
+            for subscriber in state.subscribers.values { subscriber.yield(value) }
+            return true
+        }
+    }
+
+    /// Returns a new stream for the caller.
+    ///
+    /// All streams finish when this object is deallocated.
+    func values() -> AsyncStream<Value> {
+        let (stream, subscriber) = AsyncStream.makeStream(of: Value.self, bufferingPolicy: .bufferingNewest(1))
+        let id = self.state.withLock { state in
+            defer { state.nextID += 1 }
+            state.subscribers[state.nextID] = subscriber
+            subscriber.yield(state.value)
+            return state.nextID
+        }
+        subscriber.onTermination = { [weak self] _ in
+            // This cannot deadlock, because we never finish a stream while holding the lock.
+            _ = self?.state.withLock { $0.subscribers.removeValue(forKey: id) }
+        }
+        return stream
     }
 }

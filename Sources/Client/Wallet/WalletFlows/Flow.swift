@@ -1,4 +1,5 @@
 internal import DeviceInterface
+internal import Vocabulary
 
 /// One use case (UC) or partial flow (PF) as a state machine: a value without access to a clock, disk or network.
 ///
@@ -206,4 +207,207 @@ enum FlowResult: Sendable {
     case tryAgain
     /// An error screen: Close was selected.
     case closed
+}
+
+/// A scene and the transitions for its choices, defined in one place.
+///
+/// A choice cannot be offered without a transition, so flows never need to switch over ``ActionID``. The transitions
+/// are created when the scene is shown. A decision that depends on a later snapshot must be made in the entry action of
+/// a state instead.
+struct Dialog: Sendable {
+    var scene: Scene
+    private(set) var transitions: [ActionID: Transition] = [:]
+    /// The transition to perform when the scene's timer expires.
+    private(set) var timeout: Transition?
+    /// The transition to perform when the app comes back to the scene, or nil to show the scene as it is.
+    private(set) var resumption: Transition?
+
+    init(_ step: StepID, _ kind: Screen.Kind, _ title: Text, _ message: Text? = nil) {
+        self.scene = Scene(step: step, kind: kind, title: title, message: message)
+    }
+
+    /// Creates a system prompt with the app's texts.
+    static func prompting(_ prompt: Prompt, at step: StepID, _ snapshot: Snapshot) -> Dialog {
+        let text = Text.promptAccepts(prompt.accepts, snapshot.biometrics)
+        return Dialog(step, .osPrompt, .prompt(prompt.purpose), text).changed { $0.scene.prompt = prompt }
+    }
+
+    func offering(_ action: ActionID, _ step: StepID, _ transition: Transition) -> Dialog {
+        self.changed { dialog in
+            dialog.scene.choices.append(Scene.Choice(id: action, step: step))
+            dialog.transitions[action] = transition
+        }
+    }
+
+    /// Offers Help, which always leads to the same placeholder.
+    func offeringHelp(_ step: StepID) -> Dialog {
+        self.offering(.help, step, .call(UnderConstruction(step: step)))
+    }
+
+    /// Offers UC9.2.
+    func offeringInfo(_ step: StepID) -> Dialog {
+        self.offering(.info, step, .call(AppInformation()))
+    }
+
+    /// Asks for the PIN, and announces the last attempt before a block.
+    func askingPIN(_ step: StepID, _ snapshot: Snapshot) -> Dialog {
+        self.changed { dialog in
+            dialog.scene.input = Scene.Input(step: step)
+            guard case .open(attemptsLeft: 1, finalRound: let isFinal) = snapshot.pinState,
+                let request = dialog.scene.message,
+                isFinal || !snapshot.policy.blocks.isEmpty
+            else { return }
+            dialog.scene.message = .lastAttempt(request, isFinal: isFinal)
+            dialog.scene.values += [.attemptsLeft(1), .finalRound(isFinal)]
+        }
+    }
+
+    /// Asks for a new PIN.
+    func askingNewPIN(_ step: StepID) -> Dialog {
+        self.changed { $0.scene.input = Scene.Input(step: step) }
+    }
+
+    func with(_ values: Scene.Value...) -> Dialog {
+        self.changed { $0.scene.values += values }
+    }
+
+    func ending(_ end: Scene.Timer.End, _ step: StepID, _ transition: Transition) -> Dialog {
+        self.changed { dialog in
+            dialog.scene.timer = Scene.Timer(step: step, end: end)
+            dialog.timeout = transition
+        }
+    }
+
+    func resuming(_ transition: Transition) -> Dialog {
+        self.changed { $0.resumption = transition }
+    }
+
+    func because(_ obstacle: Obstacle) -> Dialog {
+        self.changed { $0.scene.obstacle = obstacle }
+    }
+
+    private func changed(_ change: (inout Dialog) -> Void) -> Dialog {
+        var dialog = self
+        change(&dialog)
+        return dialog
+    }
+}
+
+/// The active flows, with the current one on top, and the dialog that each of them has shown last.
+struct FlowStack: Sendable {
+    private struct Frame {
+        var flow: any Flow
+        var dialog: Dialog?
+        /// Whether the flow replaces one that was ended by the lock.
+        ///
+        /// Its entry action follows after the unlock.
+        var isRestarted = false
+
+        /// Whether there is something to return to.
+        var canReturn: Bool { self.dialog != nil || self.isRestarted }
+    }
+
+    private var frames: [Frame] = []
+
+    var isEmpty: Bool { self.frames.isEmpty }
+
+    /// The current flow.
+    var top: (any Flow)? { self.frames.last?.flow }
+
+    /// The current flow's dialog, or nil if it has not shown one yet.
+    ///
+    /// If the flow was ended by the lock and will be restarted, this is the last dialog below it.
+    var dialog: Dialog? {
+        guard let top = self.frames.last, top.isRestarted else { return self.frames.last?.dialog }
+        return self.frames.last { $0.dialog != nil }?.dialog
+    }
+
+    mutating func push(_ flow: any Flow) {
+        self.frames.append(Frame(flow: flow))
+    }
+
+    mutating func removeAll() {
+        self.frames = []
+    }
+
+    /// Removes the current flow.
+    mutating func pop() {
+        if !self.frames.isEmpty { self.frames.removeLast() }
+    }
+
+    /// Removes the current flow and any flows below it that have no screen to return to.
+    mutating func popToScene() {
+        self.pop()
+        self.popWithoutScene()
+    }
+
+    /// Replaces the current flow with its next state.
+    mutating func replaceTop(_ flow: any Flow) {
+        guard let top = self.frames.indices.last else { return }
+        self.frames[top].flow = flow
+    }
+
+    /// Records the dialog shown by the current flow.
+    mutating func show(_ dialog: Dialog) {
+        guard let top = self.frames.indices.last else { return }
+        self.frames[top].dialog = dialog
+    }
+
+    /// Ends the flows that must not survive the lock: the lowest such flow and everything above it.
+    mutating func endConfirmations() {
+        guard let lowest = self.frames.firstIndex(where: { $0.flow.endsWithLock }) else { return }
+        let restart = self.frames[lowest].flow.restart
+        self.frames.removeSubrange(lowest...)
+        if let restart {
+            self.frames.append(Frame(flow: restart, isRestarted: true))
+        } else {
+            self.popWithoutScene()
+        }
+    }
+
+    /// Returns true once if the current flow is starting again after a lock.
+    mutating func takeRestart() -> Bool {
+        guard let top = self.frames.indices.last, self.frames[top].isRestarted else { return false }
+        self.frames[top].isRestarted = false
+        return true
+    }
+
+    private mutating func popWithoutScene() {
+        while let last = self.frames.last, !last.canReturn { self.frames.removeLast() }
+    }
+
+    /// Whether a PIN is kept for another try.
+    var keepsPIN: Bool { self.validation != nil }
+
+    private var validation: Int? {
+        self.frames.lastIndex { frame in (frame.flow as? ValidatePIN)?.keepsPIN == true }
+    }
+
+    /// Ends the flow that keeps a PIN, along with all flows it has called.
+    ///
+    /// Returns whether such a flow was active.
+    mutating func endValidation() -> Bool {
+        guard let validation = self.validation else { return false }
+        self.frames.removeSubrange(validation...)
+        return true
+    }
+
+    /// Whether the user is asked to confirm an action of the host application.
+    var isConfirmingForHost: Bool { self.frames.contains { $0.flow is ConfirmForHost } }
+
+    /// Whether a flow is active that the user cannot get past: a rooted device, a blocked version, or a revocation.
+    var isBeforeLock: Bool {
+        self.frames.contains { frame in frame.flow.place == .beforeLock }
+    }
+
+    /// Whether the app is asking for the PIN or showing a screen that resulted from it.
+    var isAtLock: Bool {
+        self.frames.contains { frame in frame.flow.place == .atLock }
+    }
+
+    /// Whether the current screen may only be shown while the app is unlocked.
+    var isBehindLock: Bool {
+        guard let last = self.frames.lastIndex(where: { $0.flow.place != .anywhere }) else { return false }
+        return self.frames[last].flow.place == .behindLock
+    }
 }

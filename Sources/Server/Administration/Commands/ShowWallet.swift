@@ -1,6 +1,7 @@
 internal import AdminProtocol
 package import ArgumentParser
 package import AuditLog
+internal import Foundation
 internal import PINPolicy
 internal import RemotePINServer
 internal import ServerCommandLine
@@ -256,5 +257,117 @@ extension AdminFailure {
     static func unknown(_ wallets: [WalletID]) -> AdminFailure {
         let verb = wallets.count == 1 ? "is" : "are"
         return AdminFailure(.unknownWallet, "There \(verb) no \(wallets.named(atMost: 8)); nothing was done.")
+    }
+}
+
+/// The state of a wallet as shown to operators.
+///
+/// Also used in counts and filters.
+package enum WalletCondition: String, Codable, CodingKeyRepresentable, Hashable, Sendable, CaseIterable {
+    /// The next PIN will be checked.
+    case open
+    case blocked
+    case blockedPermanently = "blocked-permanently"
+    /// Registered, but no session has been opened yet.
+    case neverOpened = "never-opened"
+    case revoked
+    /// The attempt record was not written by this server, so no PIN is checked.
+    ///
+    /// Revoke the wallet.
+    case damaged
+
+    /// Determines the condition.
+    ///
+    /// A revocation takes precedence over damage, because a revoked wallet needs no attempt record. Damage takes
+    /// precedence over a missing session, because the wallet's first session will fail.
+    init(isRevoked: Bool, sessionOpened: Bool, pin: PINState?) {
+        guard !isRevoked else {
+            self = .revoked
+            return
+        }
+        switch pin {
+        case nil: self = .damaged
+        case _ where !sessionOpened: self = .neverOpened
+        case .open: self = .open
+        case .blocked: self = .blocked
+        case .blockedPermanently: self = .blockedPermanently
+        }
+    }
+}
+
+extension StoredListing {
+    func condition(policy: AttemptPolicy, now: Timestamp) -> WalletCondition {
+        WalletCondition(
+            isRevoked: self.revocation != nil,
+            sessionOpened: self.sessionOpened,
+            pin: self.attempts(under: policy)?.state(policy: policy, now: now)
+        )
+    }
+
+    /// The number of wallets read by one step of the store.
+    ///
+    /// It is small so that PIN checks do not have to wait.
+    static let countPerStep = 500
+}
+
+/// The facts that were attested when a wallet was registered, by name.
+package struct AttestedFacts: Codable, Hashable, Sendable {
+    package let facts: [String: Fact]
+
+    /// A scalar JSON value.
+    package enum Fact: Codable, Hashable, Sendable {
+        case flag(Bool)
+        case number(Int64)
+        case text(String)
+
+        package init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if let flag = try? container.decode(Bool.self) {
+                self = .flag(flag)
+            } else if let number = try? container.decode(Int64.self) {
+                self = .number(number)
+            } else {
+                self = .text(try container.decode(String.self))
+            }
+        }
+
+        package func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            switch self {
+            case .flag(let flag): try container.encode(flag)
+            case .number(let number): try container.encode(number)
+            case .text(let text): try container.encode(text)
+            }
+        }
+
+        fileprivate var shown: String {
+            switch self {
+            case .flag(let flag): flag ? "yes" : "no"
+            case .number(let number): "\(number)"
+            case .text(let text): text
+            }
+        }
+    }
+
+    /// Parses the JSON object from the store.
+    ///
+    /// Any other text is kept as a single fact.
+    init(_ json: String) {
+        self.facts = (try? JSONDecoder().decode([String: Fact].self, from: Data(json.utf8))) ?? ["json": .text(json)]
+    }
+
+    package init(from decoder: any Decoder) throws { self.facts = try [String: Fact](from: decoder) }
+
+    package func encode(to encoder: any Encoder) throws { try self.facts.encode(to: encoder) }
+
+    /// The facts sorted by name, for display.
+    var sorted: [(name: String, value: String)] {
+        self.facts.sorted { $0.key < $1.key }.map { fact in
+            let name = fact.key.map { $0 == "_" ? " " : String($0) }.joined()
+            if fact.key == "verified_ms", case .number(let time) = fact.value {
+                return ("at", Timestamp(milliseconds: time).text)
+            }
+            return (name, fact.value.shown)
+        }
     }
 }

@@ -1,15 +1,18 @@
 internal import HostSystem
-internal import LogLines
 internal import Logging
+internal import LogLines
 internal import Metrics
+internal import Secrets
 internal import Synchronization
 internal import Transport
+internal import Vault
 internal import Vocabulary
+internal import WalletStore
 internal import Wire
 
 /// Handles one connection from the first call to the last: reads each call, executes it, and sends the answer.
 ///
-/// This type contains no rules. ``ConnectionStateMachine`` decides when a call is allowed, `CallFailure+Refusal.swift`
+/// This type contains no rules. ``ConnectionStateMachine`` decides when a call is allowed, `CallFailure.swift`
 /// maps failures to refusals, and each call is implemented in its own file.
 struct Conversation {
     /// The number of times a call reads a changing identity before it gives up without a verdict.
@@ -167,5 +170,214 @@ struct Conversation {
             "refused",
             metadata: LogRateLimiter.metadata(metadata, suppressed: suppressed)
         )
+    }
+}
+
+extension Conversation {
+    /// Rejects a call that would judge or release something while this server has no lease.
+    ///
+    /// Invariant (G3, G7): without a lease, the time of blocks, the epoch or the durability of commits may be in doubt,
+    /// and no answer could be sent. Nothing is counted, and the client is asked to try again.
+    func requireLease() throws(CallFailure) {
+        guard self.server.lease?.isHeld ?? true else { throw .noLease }
+    }
+
+    /// Returns whether an answer may be sent at this moment.
+    ///
+    /// Invariant (G7): with several servers on one store, an answer with a share or a verdict is sent only while this
+    /// server has its lease. Other servers wait for its acknowledgment of a revocation only until the lease has ended.
+    /// This is the last step before the bytes are handed to TLS, because the store, the vault or a suspension of the
+    /// machine may have taken any amount of time before it. Without a lease, the connection ends without an answer, as
+    /// after a crash, and the client repeats its call.
+    func mayBeSent(_ result: CallResult) -> Bool {
+        guard result.tellsOfWallet, let lease = self.server.lease, !lease.isHeld else { return true }
+        self.log.log(level: .warning, "an answer was withheld: this server has no lease at present")
+        return false
+    }
+}
+
+extension Call {
+    /// Whether an answer to the call may contain data that a revocation takes away.
+    var mayRelease: Bool {
+        switch self {
+        case .register, .openSession, .instruct: true
+        case .hello, .beginEnrollment, .confirmShares, .revokeWithCode, .reportWipe, .unknown: false
+        }
+    }
+}
+
+extension CallResult {
+    /// Whether the answer contains a share, a deletion code, or a verdict on a PIN, such as the state of the attempts.
+    var tellsOfWallet: Bool {
+        switch self {
+        case .register, .openSession(.active), .instruct, .judged: true
+        case .openSession(.revoked), .hello, .beginEnrollment, .revokeWithCode, .reportWipe, .confirmShares, .refused:
+            false
+        }
+    }
+}
+
+// Per-source limits are applied before any part of a call is examined. If a call is rejected, no PIN is judged, no
+// attempt is counted, and the answer reveals nothing about a wallet.
+extension Conversation {
+    /// Charges a call to its source.
+    ///
+    /// Deletion codes have their own allowance and need no other. An attacker who uses up the other allowances of a
+    /// mobile operator's address therefore cannot prevent the users behind that address from ending the wallet on a
+    /// lost phone (G8).
+    mutating func requireAllowance(for call: Call) throws {
+        if case .revokeWithCode = call { return }
+        if let limited = self.takeCall() {
+            // A rate-limited instruction also uses up the expected counter. Otherwise, the client's next instruction
+            // would be out of order. An instruction that is not allowed now gets the same refusal as every other call:
+            // a refusal for its order would be followed by no pause.
+            if case .instruct(let instruct) = call {
+                _ = try? self.machine.receiveInstruct(counter: instruct.counter, at: self.calledAt)
+            }
+            throw limited
+        }
+        switch call {
+        case .beginEnrollment, .register:
+            let limited = self.server.limits.take(.enrollments, of: self.account, at: self.calledAt)
+            if let limited { throw limited }
+        case .hello, .openSession, .instruct, .revokeWithCode, .reportWipe, .confirmShares, .unknown: break
+        }
+    }
+
+    /// Takes one call from the source's allowance.
+    ///
+    /// Returns the failure if none is left. Sessions have a separate allowance, so that clients without a wallet cannot
+    /// use up the allowance of clients that have proved theirs, even if all of them share a mobile operator's address.
+    func takeCall() -> CallFailure? {
+        let isInSession = self.machine.isInSession
+        return self.server.limits.take(isInSession ? .sessionCalls : .calls, of: self.account, at: self.calledAt)
+    }
+
+    /// Stops reading from a connection for a while after a rate-limited call.
+    ///
+    /// The refusal has asked the client to wait. Without the pause, each call in a flood over a few connections would
+    /// cost the server the decoding of a frame and an answer.
+    func pauseReading(after result: CallResult) async {
+        guard case .refused(let refusal) = result, case .rateLimited(let wait) = refusal.reason else { return }
+        let pause = min(wait, self.server.limits.rules.pause)
+        // The sleep is cancelled when the server stops. The connection then ends with the next read.
+        if pause > .zero { try? await self.server.time.sleep(for: pause) }
+    }
+}
+
+// An unsealed value is used for a single answer and never kept, so that the process has no copy of it after a
+// revocation.
+extension Conversation {
+    /// Unseals a wallet's identity.
+    func identity(_ sealed: Sealed, of walletID: WalletID) async throws -> OpenedIdentity {
+        let bytes = try await self.open(sealed, as: .identity, of: walletID)
+        guard let record = IdentityRecord(bytes.exposedBytes()) else { throw VaultError.notOurs }
+        return OpenedIdentity(record: record, sealed: sealed)
+    }
+
+    /// Unseals a share that is about to be sent.
+    func share(_ sealed: Sealed, as field: VaultField, of walletID: WalletID) async throws -> Share {
+        guard let share = Share(try await self.open(sealed, as: field, of: walletID)) else { throw VaultError.notOurs }
+        return share
+    }
+
+    /// Unseals the share that will replace the current one.
+    ///
+    /// Returns nil if it cannot be unsealed. The user only needs the current share, so a damaged next share must not
+    /// make the call fail. The wallet keeps its current share until another replacement is started. The vault counts
+    /// the failure.
+    func nextShare(_ sealed: Sealed?, as field: VaultField, of walletID: WalletID) async -> Share? {
+        guard let sealed else { return nil }
+        do {
+            return try await self.share(sealed, as: field, of: walletID)
+        } catch {
+            self.log.log(
+                level: .error,
+                "a next share does not open and is not offered; 'admin vault refresh-shares' makes another one",
+                metadata: [
+                    "wallet": "\(walletID)", "field": "\(field.rawValue)", "reason": "\(CallFailure(error).logged)",
+                ]
+            )
+            return nil
+        }
+    }
+
+    /// Unseals a deletion code that is about to be sent.
+    func deletionCode(_ sealed: Sealed, of walletID: WalletID) async throws -> DeletionCode {
+        let bytes = try await self.open(sealed, as: .deletionCode, of: walletID)
+        guard let code = DeletionCode(String(decoding: bytes.exposedBytes(), as: UTF8.self)) else {
+            throw VaultError.notOurs
+        }
+        return code
+    }
+
+    private func open(_ sealed: Sealed, as field: VaultField, of walletID: WalletID) async throws -> SecretBytes {
+        try await self.server.vault.unseal(sealed, as: field, of: walletID)
+    }
+}
+
+extension Conversation {
+    /// The time that clients should wait before reconnecting when a server shuts down.
+    ///
+    /// Another server may accept them right away.
+    private static let reconnectDelay: Duration = .seconds(2)
+
+    /// Notifies the client that the server is shutting down.
+    ///
+    /// This is the last frame on the connection: `unavailable` with id 0 and a delay. Every call that was answered is
+    /// complete, and no other call has been started, so nothing is judged after this frame.
+    mutating func announceShutdown() async {
+        self.log.begin(call: 0)
+        self.log.debug("shutdown announced")
+        let reason = Refusal.Reason.unavailable(retryAfter: Self.reconnectDelay)
+        let refusal = Refusal(reason, correlationID: "\(self.log.correlationID)")
+        await self.connection.send(Response(id: 0, result: .refused(refusal)))
+    }
+}
+
+/// A conversation on the heap, which two tasks serve one after the other.
+///
+/// A running task does not release the memory it has grown to. The calls before a session need most of that memory,
+/// whereas a session is mostly idle. So a separate task serves them, and the state is not part of either task's memory.
+///
+/// `@unchecked Sendable` because the first task ends before the second one continues.
+final class ServedConversation: @unchecked Sendable {
+    private var conversation: Conversation
+
+    init(_ conversation: Conversation) {
+        self.conversation = conversation
+    }
+
+    /// Serves the connection in a separate task until a session is opened or the connection ends.
+    func open() async {
+        await withDiscardingTaskGroup { $0.addTask { await self.conversation.open() } }
+    }
+
+    /// Serves the connection until either side ends it.
+    func run() async { await self.conversation.run() }
+}
+
+/// Decides which answers restart a connection's idle timeout.
+///
+/// Connections are a limited resource. A client can only keep its connection open with calls that have an effect.
+/// Refused calls and unknown deletion codes do not count, and neither do repeated BeginEnrollment calls, which require
+/// no credentials.
+struct IdleTimeoutPolicy {
+    private var hasBegunEnrollment = false
+
+    /// Returns whether the answer to this call restarts the idle timeout.
+    mutating func isReset(by call: Call, _ result: CallResult) -> Bool {
+        switch result {
+        case .refused, .revokeWithCode(.notRecognised):
+            return false
+        case .beginEnrollment:
+            defer { self.hasBegunEnrollment = true }
+            return !self.hasBegunEnrollment
+        case .register:
+            self.hasBegunEnrollment = false
+            return true
+        case .hello, .openSession, .instruct, .judged, .revokeWithCode, .reportWipe, .confirmShares:
+            return true
+        }
     }
 }

@@ -1,5 +1,7 @@
 internal import AttestationVerifier
 internal import Metrics
+internal import Synchronization
+internal import Vocabulary
 internal import Wire
 
 /// Counts the calls made by wallets.
@@ -60,5 +62,70 @@ final class CallMeters: Sendable {
     /// Counts a block caused by an attempt.
     func noteBlock(isPermanent: Bool) {
         (isPermanent ? self.permanentBlocks : self.temporaryBlocks).increment()
+    }
+}
+
+/// Counts the verdicts on entered PINs since the start, for operators and metrics.
+final class PINOutcomes: Sendable {
+    private let valid = Atomic<Int>(0)
+    private let wrong = Atomic<Int>(0)
+    private let blocked = Atomic<Int>(0)
+    private let permanentlyBlocked = Atomic<Int>(0)
+
+    /// Counts a result if it is a verdict.
+    func note(_ result: CallResult) {
+        let verdict: InstructResult
+        switch result {
+        case .instruct(let result), .judged(let result, _): verdict = result
+        default: return
+        }
+        switch verdict {
+        case .pinValid, .pinChanged, .recoveryCodeLinked, .deletionCode: self.valid.add(1, ordering: .relaxed)
+        case .wrong: self.wrong.add(1, ordering: .relaxed)
+        case .blocked: self.blocked.add(1, ordering: .relaxed)
+        case .blockedPermanently: self.permanentlyBlocked.add(1, ordering: .relaxed)
+        }
+    }
+
+    struct Counts {
+        var valid: Int
+        var wrong: Int
+        /// The number of PINs not judged because of a temporary block.
+        var blocked: Int
+        /// The number of PINs not judged because of the permanent block.
+        var permanentlyBlocked: Int
+    }
+
+    var counts: Counts {
+        Counts(
+            valid: self.valid.load(ordering: .relaxed),
+            wrong: self.wrong.load(ordering: .relaxed),
+            blocked: self.blocked.load(ordering: .relaxed),
+            permanentlyBlocked: self.permanentlyBlocked.load(ordering: .relaxed)
+        )
+    }
+}
+
+/// Counts ended wallets by the party that ended them.
+struct RevocationMeters: Sendable {
+    private let counters: [Revocation.Reason: Counter]
+
+    init(_ factory: any MetricsFactory) {
+        self.counters = Revocation.Reason.allCases.reduce(into: [:]) { counters, reason in
+            counters[reason] = Counter(
+                label: "remote_pin_revocations_total",
+                dimensions: [("kind", reason.rawValue.replacing("-", with: "_"))],
+                factory: factory
+            )
+        }
+    }
+
+    /// Counts a committed incident.
+    func note(_ incident: WalletIncident) {
+        switch incident {
+        case .revoked(_, let revocation): self.counters[revocation.reason]?.increment()
+        case .solutionRevoked: self.counters[.solution]?.increment()
+        case .blocked, .blockedPermanently, .solutionRestored: break
+        }
     }
 }

@@ -1,4 +1,4 @@
-internal import Dispatch
+package import Dispatch
 internal import Synchronization
 
 /// The queue of steps for the next commit.
@@ -261,5 +261,45 @@ final class CommitQueue: Sendable {
             return state.onEnd
         }
         for waiter in waiters { waiter.resume() }
+    }
+}
+
+/// Counts the steps that are expected soon because their calls have been read and are being verified.
+///
+/// A commit waits briefly for these steps instead of leaving them to the next commit. An expected step may never
+/// arrive, because its verification can fail.
+package final class ExpectedSteps: Sendable {
+    private let count = Atomic<Int>(0)
+
+    package init() {}
+
+    /// Records a call that will become a step unless it fails.
+    ///
+    /// The caller must call ``end()`` afterwards.
+    package func begin() { self.count.add(1, ordering: .relaxed) }
+
+    /// Records that an expected step is about to be submitted, or that it will never be.
+    package func end() { self.count.subtract(1, ordering: .relaxed) }
+
+    /// Whether no step is expected.
+    var isNone: Bool { self.count.load(ordering: .relaxed) == 0 }
+}
+
+/// The signal by which callers wake the store's thread; a simulator decides when the thread continues.
+package protocol StoreWake: Sendable {
+    /// Lets one call of ``wait()`` return, now or later.
+    @discardableResult
+    func signal() -> Int
+
+    /// Waits for a signal.
+    func wait()
+
+    /// Waits for a signal, at most this long.
+    func wait(atMost limit: Duration)
+}
+
+extension DispatchSemaphore: StoreWake {
+    package func wait(atMost limit: Duration) {
+        _ = self.wait(timeout: .now() + .nanoseconds(Int(limit / .nanoseconds(1))))
     }
 }

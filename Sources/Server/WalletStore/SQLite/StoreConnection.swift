@@ -29,7 +29,7 @@ final class StoreConnection {
     let known: KnownWallets
     /// Whether any wallet has next shares.
     ///
-    /// Changed only in StoreConnection+NextShares.swift.
+    /// Changed only in NextShares.swift.
     var hasNextShares = false
     /// Set by a step that destroyed shares.
     ///
@@ -232,5 +232,100 @@ extension Statement {
     func run(_ arguments: StatementArguments) throws {
         self.setUncheckedArguments(arguments)
         try self.execute()
+    }
+}
+
+/// The store's generation, a number that increases with every commit that changes the store.
+///
+/// The write that raises the generation is the same for all verdicts.
+///
+/// Invariant: the generation never decreases. A mark, log or witness with a higher generation proves that the store
+/// lacks commits or is an older copy.
+extension StoreConnection {
+    func write(generation: UInt64) throws {
+        let statement = self.statements.setGeneration
+        statement.bind(Int64(clamping: generation), at: 1)
+        try statement.run()
+    }
+
+    /// Makes this transaction write a generation above both `other` and the store's current one.
+    ///
+    /// Used by a restore.
+    func raiseGeneration(above other: UInt64) throws {
+        self.generation = max(self.generation, other)
+        try self.write(generation: self.generation)
+    }
+
+    func readGeneration() throws {
+        let value = try Int64.fetchOne(self.db, sql: "SELECT value FROM generation")
+        guard let value, let generation = UInt64(exactly: value) else { throw StoreError.corrupt }
+        self.generation = generation
+    }
+
+    /// Returns the number of the page containing the generation.
+    ///
+    /// Pages are numbered from 1, and this number never changes.
+    func generationPage() throws -> UInt32 {
+        let sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'generation'"
+        guard let page = try UInt32.fetchOne(self.db, sql: sql) else { throw StoreError.corrupt }
+        return page
+    }
+
+    func witnessStep() throws -> UInt64 {
+        let value = try Int64.fetchOne(self.db, sql: "SELECT witness_step FROM generation")
+        guard let value, let step = UInt64(exactly: value) else { throw StoreError.corrupt }
+        return step
+    }
+
+    /// Sets the witness step to one more than the higher of its current value and `other`, and returns it.
+    func raiseWitnessStep(above other: UInt64) throws -> UInt64 {
+        let step = max(try self.witnessStep(), other) + 1
+        try self.db.execute(sql: "UPDATE generation SET witness_step = ?", arguments: [Int64(clamping: step)])
+        return step
+    }
+}
+
+/// The mark that ties the store to its audit log.
+///
+/// Invariant: each commit with an audited change also stores the newest entry of the audit log. That entry is durable
+/// and no older than the entry that announced the change. If the log was truncated, removed or replaced, it therefore
+/// lacks the entry that the store names, which the next start detects.
+extension StoreConnection {
+    /// Stores the newest entry in the current transaction if it is not stored yet.
+    func keepAuditMark() throws {
+        guard let mark = self.announced.mark, mark != self.keptAuditMark else { return }
+        try self.db.execute(
+            sql: """
+                INSERT INTO audit_mark (id, number, mac) VALUES (1, ?, ?)
+                ON CONFLICT (id) DO UPDATE SET number = excluded.number, mac = excluded.mac
+                """,
+            arguments: [Int64(clamping: mark.number), mark.mac]
+        )
+        self.keptAuditMark = mark
+    }
+
+    func auditMark() throws -> StoredAuditMark? {
+        guard let row = try Row.fetchOne(self.db, sql: "SELECT number, mac FROM audit_mark") else { return nil }
+        guard let number = UInt64(exactly: try row.number(0)), let mac = String.fromDatabaseValue(row[1]) else {
+            throw StoreError.corrupt
+        }
+        return StoredAuditMark(number: number, mac: mac)
+    }
+
+    /// Returns the given wallets that exist and have not ended.
+    ///
+    /// A wallet with a damaged row cannot be served and is treated as ended.
+    func inUse(_ wallets: [WalletID]) throws -> [WalletID] {
+        let statement = try self.db.makeStatement(sql: "SELECT state FROM wallets WHERE id = ?")
+        return try wallets.filter { wallet in
+            let state = try statement.first([wallet.blob]) { try? $0.walletState(0) }.flatMap(\.self)
+            return state.map { $0.revocation == nil } ?? false
+        }
+    }
+
+    /// Returns whether a wallet is in use and not permanently blocked.
+    func isUnblocked(_ wallet: WalletID) throws -> Bool {
+        guard try !self.inUse([wallet]).isEmpty, let found = try? self.attempted(wallet) else { return false }
+        return !found.attempts.record.isBlockedPermanently
     }
 }

@@ -1,4 +1,7 @@
+internal import Foundation
+internal import Glibc
 package import HostSystem
+internal import PreparedSQL
 
 /// Reads and writes the header of an SQLite file without using SQLite.
 package enum StoreFile {
@@ -108,5 +111,87 @@ package enum StoreFile {
     /// Returns the signed four-byte number at an offset, as reported by both pragmas.
     private static func number(at offset: Int, in head: [UInt8]) -> Int64 {
         Int64(Int32(bitPattern: head[offset..<(offset + 4)].reduce(0) { $0 << 8 | UInt32($1) }))
+    }
+}
+
+extension StoreFile {
+    /// Returns the objects in the schema of a file that a store's version does not make, makes otherwise, or misses.
+    ///
+    /// No process may have the file open, and it must have no log.
+    package static func schemaDifferences(in path: String, ofVersion version: Int? = nil) -> [String] {
+        let (schema, found) = (Schema.current, StructureCheck.schema(of: path))
+        return found.map { schema.differences(in: $0, ofVersion: version ?? schema.version) } ?? [
+            "its objects cannot be read"
+        ]
+    }
+
+    /// Checks the structure of a file that no connection has open, on a low-priority thread.
+    ///
+    /// Returns SQLite's findings.
+    ///
+    /// - Important: Never call this for the file of an open store. Closing a second descriptor would release SQLite's
+    ///   locks on it (fcntl(2)).
+    package static func findings(in path: String) async -> [String] {
+        await withCheckedContinuation { waiter in
+            let thread = Thread {
+                // On Linux, 0 stands for the calling thread (setpriority(2)). The quality-of-service classes of
+                // Dispatch queues have no effect there. The lowest priority, 19, would be too low: the store's thread
+                // may wait for a lock of SQLite's allocator that this thread holds.
+                setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
+                waiter.resume(returning: StructureCheck.findings(in: path))
+            }
+            thread.name = "structure check"
+            thread.start()
+        }
+    }
+}
+
+/// The state of a store's files, read without changing them, even while a server has them open.
+package struct StoreFilesState: Sendable {
+    /// The process that has the store open, or nil if there is none.
+    package let holder: Int32?
+    package let version: Int
+    package let byteCount: Int
+    /// The length of the write-ahead log, or nil if there is none.
+    package let logByteCount: Int?
+    /// Whether the last process that opened the store failed to close it.
+    package let isLeftOpen: Bool
+    /// The number of the last commit, or nil while a process has the store open.
+    package let generation: UInt64?
+
+    /// Reads the store files in a folder.
+    ///
+    /// If a start would reject them, throws the same error. The search for missing commits is skipped while a process
+    /// has the store open, because the files change as they are read and that process has already searched them.
+    package init(folder: String) throws(StoreOpenError) {
+        let path = folder + "/wallets.db"
+        self.holder = FileLock.currentHolder(folder + "/lock")
+        try StoreFile.refuseOthers(path, creating: false)
+        do throws(FileError) {
+            let file = try AppendFile(reading: path)
+            self.version = StoreFile.Head(try file.read(at: 0, atMost: StoreFile.Head.byteCount)).version
+            self.byteCount = try file.byteCount()
+            let log = path + "-wal"
+            self.logByteCount = try AppendFile.ifPresent(reading: log)?.byteCount()
+        } catch {
+            throw StoreOpenError(error)
+        }
+        let check = self.holder == nil ? try StoreCheck.look(path) : nil
+        self.isLeftOpen = check?.mark?.isInUse ?? false
+        self.generation = check?.generation
+    }
+
+    /// Returns the objects in the schema of a store that its version does not make, makes otherwise, or misses.
+    ///
+    /// No process may have the store open, and it must have no log.
+    package static func schemaDifferences(in folder: String, ofVersion version: Int) -> [String] {
+        StoreFile.schemaDifferences(in: folder + "/wallets.db", ofVersion: version)
+    }
+
+    /// Returns SQLite's findings about the structure of a store, empty if it is sound.
+    ///
+    /// No process may have the store open, and it must have no log. This takes as long as reading the file.
+    package static func structureFindings(in folder: String) -> [String] {
+        StructureCheck.findings(in: folder + "/wallets.db")
     }
 }

@@ -1,4 +1,5 @@
 internal import HostSystem
+internal import Synchronization
 
 /// Notices that another program moved, replaced, removed or wrote a file of an open store.
 ///
@@ -84,5 +85,31 @@ final class WatchedFiles {
         } catch {
             throw Change(description: "\(error), and the server has this file open")
         }
+    }
+}
+
+/// The lock on a store's folder, held by one process.
+///
+/// This is a class, because the store's thread releases it before any waiting caller reopens the folder.
+final class StoreLock: Sendable {
+    private let lock: Mutex<FileLock?>
+
+    init(folder: String, creating: Bool) throws(StoreOpenError) {
+        if creating, !DurableFile.exists(folder) {
+            try mapError(DurableFile.makeFolder(folder), to: StoreOpenError.init)
+        }
+        guard DurableFile.isFolder(folder) else { throw .missing(path: folder) }
+        do throws(LockError) {
+            self.lock = Mutex(try FileLock(folder + "/lock"))
+        } catch {
+            switch error {
+            case .heldBy(let pid): throw .inUse(pid: pid)
+            case .file(let error): throw StoreOpenError(error)
+            }
+        }
+    }
+
+    func release() {
+        self.lock.withLock { $0 = nil }
     }
 }

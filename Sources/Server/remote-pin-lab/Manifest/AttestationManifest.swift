@@ -137,3 +137,106 @@ struct AttestationManifest: Sendable {
         return try read(path).required(path)
     }
 }
+
+extension Optional {
+    func required(_ name: String) throws(ManifestError) -> Wrapped {
+        guard let value = self else { throw .missing(name) }
+        return value
+    }
+}
+
+extension ManifestFile.Case {
+    var time: Timestamp {
+        get throws(ManifestError) {
+            try self.inputs.verifyTime.flatMap { Timestamp(iso8601: $0) }.required("verify_time")
+        }
+    }
+}
+
+extension AndroidPolicy {
+    init(_ policy: ManifestFile.Policy) throws(ManifestError) {
+        let digests = Set((policy.signatureDigestsHex ?? []).compactMap { [UInt8](hex: $0) })
+        let packages = policy.packageNames ?? []
+        self.init(apps: packages.isEmpty ? nil : packages.map { AndroidApp(package: $0, signatureDigests: digests) })
+        self.validity = try Validity(rawValue: policy.validity).required("validity")
+        self.minimumAttestationLevel = try SecurityLevel(name: policy.minAttestationSecurityLevel).required("level")
+        self.minimumKeyMintLevel = try SecurityLevel(name: policy.minKeymintSecurityLevel).required("level")
+        self.requiresLockedDevice = policy.requireDeviceLocked
+        self.bootStates = Set((policy.allowedVerifiedBootStates ?? []).compactMap { VerifiedBootState(name: $0) })
+        self.bootKeys = nil
+        self.requiresGeneratedKey = policy.requireOriginGenerated
+        self.keyRules = .any
+        self.allowedKeys = policy.allowedKeys.map { Set($0) }
+        self.allowsAttestKeys = policy.allowAttestKeys ?? false
+        self.minimumOSPatchLevel = try policy.minOsPatchLevel.map { number throws(ManifestError) in
+            try PatchLevel(stated: number).required("min_os_patch_level")
+        }
+    }
+}
+
+/// The parts of a manifest file read by this program (format `attestation-vectors/1`).
+///
+/// All other members are ignored.
+struct ManifestFile: Decodable, Sendable {
+    static let knownFormat = "attestation-vectors/1"
+
+    let format: String
+    let trustAnchorSets: [String: [String]]
+    let roots: [String: Root]
+    let cases: [Case]
+
+    struct Root: Decodable, Sendable {
+        let file: String
+    }
+
+    struct Case: Decodable, Sendable {
+        let id: String
+        let kind: String
+        let files: Files
+        let inputs: Inputs
+        let expected: Expected
+    }
+
+    struct Files: Decodable, Sendable {
+        let chain: [String]?
+        let attestation: String?
+        let assertion: String?
+    }
+
+    struct Expected: Decodable, Sendable {
+        let outcome: String
+        let reason: String?
+        let reasonAlternatives: [String]?
+        let fields: ManifestValue?
+    }
+
+    struct Inputs: Decodable, Sendable {
+        let challengeHex: String?
+        let verifyTime: String?
+        let trustAnchors: [String]?
+        let trustAnchor: String?
+        let revocationList: String?
+        let publicKeySpkiHex: String?
+        let policy: Policy?
+        let clientDataHashHex: String?
+        let keyIdHex: String?
+        let appId: String?
+        let allowedEnvironments: [String]?
+        let publicKeyX963Hex: String?
+        let previousCounter: UInt32?
+    }
+
+    struct Policy: Decodable, Sendable {
+        let validity: String
+        let minAttestationSecurityLevel: String
+        let minKeymintSecurityLevel: String
+        let requireDeviceLocked: Bool
+        let allowedVerifiedBootStates: [String]?
+        let requireOriginGenerated: Bool
+        let allowAttestKeys: Bool?
+        let allowedKeys: [String]?
+        let minOsPatchLevel: Int?
+        let packageNames: [String]?
+        let signatureDigestsHex: [String]?
+    }
+}

@@ -124,3 +124,194 @@ enum ManifestFacts {
         return Self.value(item).description
     }
 }
+
+extension ManifestFacts {
+    /// Returns the facts in a key description, using the names from the AOSP schema.
+    static func keyDescription(_ description: KeyDescription) -> ManifestValue {
+        .object([
+            "attestationVersion": .number(description.attestationVersion),
+            "attestationSecurityLevel": .string(description.attestationSecurityLevel.name),
+            "keyMintVersion": .number(description.keyMintVersion),
+            "keyMintSecurityLevel": .string(description.keyMintSecurityLevel.name),
+            "attestationChallenge": .string(description.challenge.hex),
+            "uniqueId": .string(description.uniqueID.hex),
+            "softwareEnforced": Self.list(description.softwareEnforced),
+            "hardwareEnforced": Self.list(description.hardwareEnforced),
+        ])
+    }
+
+    private static func list(_ list: AuthorizationList) -> ManifestValue {
+        var members: [String: ManifestValue] = [:]
+        for entry in list.entries { members[Self.name(of: entry.tag)] = Self.value(entry.value) }
+        return .object(members)
+    }
+
+    private static func name(of tag: UInt) -> String {
+        guard let known = AuthorizationTag(rawValue: tag) else { return "unknown_\(tag)" }
+        let name = String(describing: known)
+        if name.hasPrefix("attestationID") { return "attestationId" + name.dropFirst("attestationID".count) }
+        switch known {
+        case .userSecureID: return "userSecureId"
+        case .applicationID: return "applicationId"
+        case .attestationApplicationID: return "attestationApplicationId"
+        default: return name
+        }
+    }
+
+    private static func value(_ value: AuthorizationList.Value) -> ManifestValue {
+        switch value {
+        case .integer(let number): .integer(number)
+        case .integers(let numbers): .array(numbers.map { .integer($0) })
+        case .present: .boolean(true)
+        case .bytes(let bytes), .unknown(let bytes): .string(bytes.hex)
+        case .text(let bytes): .string(String(decoding: bytes, as: UTF8.self))
+        case .rootOfTrust(let root): Self.rootOfTrust(root)
+        case .application(let application): Self.application(application)
+        }
+    }
+
+    private static func rootOfTrust(_ root: RootOfTrust) -> ManifestValue {
+        var members: [String: ManifestValue] = [
+            "verifiedBootKey": .string(root.verifiedBootKey.hex),
+            "deviceLocked": .boolean(root.isDeviceLocked),
+            "verifiedBootState": .string(root.verifiedBootState.name),
+        ]
+        if let hash = root.verifiedBootHash { members["verifiedBootHash"] = .string(hash.hex) }
+        return .object(members)
+    }
+
+    private static func application(_ application: ApplicationID) -> ManifestValue {
+        .object([
+            "packageInfos": .array(
+                application.packages.map { .object(["name": .string($0.name), "version": .number($0.version)]) }
+            ),
+            "signatureDigests": .array(application.signatureDigests.map { .string($0.hex) }),
+        ])
+    }
+}
+
+extension ManifestFacts {
+    static func receipt(_ receipt: AppAttestReceipt) -> ManifestValue {
+        var verification = Verification()
+        let signer = receipt.certificates.first { certificate in
+            verification.isValid(receipt.signature, of: receipt.content, key: certificate.publicKey)
+        }
+        return .object([
+            "app_id": .text(receipt.appID),
+            "client_data_hash": .text(receipt.clientDataHash?.hex),
+            "type": .text(receipt.type),
+            "created": .text(receipt.created),
+            "expires": .text(receipt.expires),
+            "environment": .text(receipt.environment),
+            "not_before": .text(receipt.notBefore),
+            "risk_metric": .text(receipt.riskMetric),
+            "certificate_sha256": .text(receipt.certificate.map { sha256($0).description }),
+            "has_signed_attrs": .boolean(receipt.hasSignedAttributes),
+            "signer": .text(signer?.subject.commonName),
+            "signature_valid": .boolean(signer != nil),
+        ])
+    }
+}
+
+extension ManifestFacts {
+    /// Returns the oddities of accepted evidence, worded as in the manifests.
+    static func notes(_ certificates: [Certificate], _ description: KeyDescription) -> [String] {
+        let forms = certificates.enumerated().flatMap { index, certificate in
+            Self.oddities(of: certificate).map { "cert \(index): \($0)" }
+        }
+        let unmarked = certificates.enumerated().dropFirst().filter { !$0.element.isAuthority }.map { index, _ in
+            "cert \(index) signs but is not marked CA"
+        }
+        return forms + Self.oddities(of: description.softwareEnforced, named: "softwareEnforced")
+            + Self.oddities(of: description.hardwareEnforced, named: "hardwareEnforced") + unmarked
+    }
+
+    private static func oddities(of certificate: Certificate) -> [String] {
+        var notes: [String] = []
+        if !certificate.isAlgorithmConsistent { notes.append("inner and outer signature algorithm differ") }
+        if certificate.hasSignatureParameters, certificate.signatureAlgorithm.description.hasPrefix("1.2.840.10045.4") {
+            notes.append("ECDSA AlgorithmIdentifier carries parameters")
+        }
+        return notes
+    }
+
+    private static func oddities(of list: AuthorizationList, named name: String) -> [String] {
+        var notes: [String] = []
+        var previous: UInt = 0
+        for entry in list.entries {
+            if entry.tag < previous { notes.append("\(name): tag \(entry.tag) after \(previous), not ascending") }
+            previous = entry.tag
+            if case .unknown = entry.value { notes.append("\(name): unknown tag \(entry.tag)") }
+            if case .rootOfTrust(let root) = entry.value, root.hasLooseBoolean {
+                notes.append("\(name): rootOfTrust.deviceLocked is BOOLEAN 0x01, BER but not DER")
+            }
+        }
+        return notes
+    }
+}
+
+/// A JSON value, used to compare the facts in a manifest with those read by the verifier.
+enum ManifestValue: Hashable, Sendable {
+    case null
+    case boolean(Bool)
+    case integer(Int128)
+    case string(String)
+    case array([ManifestValue])
+    case object([String: ManifestValue])
+
+    /// Returns the places where `found` differs from `expected`.
+    ///
+    /// Members missing from `expected` are ignored.
+    static func differences(expected: ManifestValue, found: ManifestValue?, path: String = "") -> [String] {
+        if case .object(let members) = expected {
+            guard case .object(let others) = found else { return ["\(path): expected an object"] }
+            return members.sorted { $0.key < $1.key }.flatMap { key, value in
+                Self.differences(expected: value, found: others[key], path: path + "/" + key)
+            }
+        }
+        return expected == found ?? .null ? [] : ["\(path): expected \(expected), found \(found ?? .null)"]
+    }
+}
+
+extension ManifestValue: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .null: "null"
+        case .boolean(let value): String(value)
+        case .integer(let value): String(value)
+        case .string(let value): "\"\(value)\""
+        case .array(let values): "[" + values.map(\.description).joined(separator: ", ") + "]"
+        case .object(let members):
+            "{" + members.sorted { $0.key < $1.key }.map { "\($0): \($1)" }.joined(separator: ", ") + "}"
+        }
+    }
+}
+
+extension ManifestValue: Decodable {
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if container.decodeNil() {
+            self = .null
+        } else if let value = try? container.decode(String.self) {
+            self = .string(value)
+        } else if let value = try? container.decode(Bool.self) {
+            self = .boolean(value)
+        } else if let value = try? container.decode(Int64.self) {
+            self = .integer(Int128(value))
+        } else if let value = try? container.decode(UInt64.self) {
+            self = .integer(Int128(value))
+        } else if let value = try? container.decode([ManifestValue].self) {
+            self = .array(value)
+        } else {
+            self = .object(try container.decode([String: ManifestValue].self))
+        }
+    }
+}
+
+extension ManifestValue {
+    /// Returns a string, or null if `value` is nil.
+    static func text(_ value: String?) -> ManifestValue { value.map { .string($0) } ?? .null }
+
+    /// Returns a whole number, or null if `value` is nil.
+    static func number(_ value: (some BinaryInteger)?) -> ManifestValue { value.map { .integer(Int128($0)) } ?? .null }
+}

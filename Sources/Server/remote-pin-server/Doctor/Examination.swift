@@ -1,14 +1,18 @@
 internal import AdminProtocol
+internal import AttestationVerifier
 internal import AuditLog
 internal import ConfigText
 internal import HostSystem
 internal import LabFiles
+internal import PostgreSQLStore
 internal import RemotePINServer
 internal import ServerCommandLine
 internal import ServerSettings
+internal import StoreMaintenance
 internal import Transport
 internal import Vault
 internal import Vocabulary
+internal import WalletStore
 internal import Witness
 
 /// The checks that `doctor` runs against one server.
@@ -171,5 +175,270 @@ struct Examination {
         } catch {
             self.add(.problem(.descriptors, error.text, cure: error.cure))
         }
+    }
+}
+
+// Checks of the disk, store, audit log, backups and status list.
+extension Examination {
+    /// With less free space than this, the server will soon be unable to write.
+    private static let leastSpace = 100 << 20
+    /// The server copies the write-ahead log into the store every few megabytes and starts it over.
+    ///
+    /// A log of this size means that it could not.
+    private static let longestLog = 256 << 20
+    /// Allows for a daily backup that takes a few hours.
+    ///
+    /// Anything older means that a backup was missed.
+    private static let backupIsLate: Duration = .seconds(26 * 3600)
+    private static let backupIsMissing: Duration = .seconds(7 * 86_400)
+
+    mutating func checkDisk() {
+        var folders = [self.dataFolder]
+        for file in [self.settings[SettingTable.auditFile], self.settings[SettingTable.logFile]].compactMap(\.self) {
+            folders.append(ConfigurationOptions.folder(of: file))
+        }
+        var seen: Set<String> = []
+        for folder in folders where seen.insert(folder).inserted {
+            guard let space = try? DiskSpace(of: folder) else { continue }
+            let text = "\(folder) has \(Self.size(space.freeByteCount)) of \(Self.size(space.totalByteCount)) free"
+            // Leave room for a copy of the store: rotating the vault keys rewrites every wallet through the write-ahead
+            // log, and a purge does not shrink the file.
+            guard !space.isReadOnly else {
+                let cure = "look for errors of the disk in the kernel's log, and mount it for writing again"
+                self.add(.problem(.disk, "\(folder) is on a read-only file system (EROFS)", cure: cure))
+                continue
+            }
+            let store = folder == self.dataFolder ? (try? StoreFilesState(folder: folder))?.byteCount ?? 0 : 0
+            let cure = "free some space or enlarge the volume: a full disk rejects PINs and revocations"
+            if space.freeByteCount < Self.leastSpace || !space.hasFileNumbers {
+                self.add(.problem(.disk, text + (space.hasFileNumbers ? "" : ", and no more files"), cure: cure))
+            } else if space.freeByteCount < store {
+                self.add(.warning(.disk, "\(text), less than the store takes", cure: cure))
+            } else {
+                self.add(.good(.disk, text))
+            }
+        }
+    }
+
+    mutating func checkStore() async {
+        let store: StoreFilesState
+        do throws(StoreOpenError) {
+            store = try StoreFilesState(folder: self.dataFolder)
+        } catch {
+            let cure =
+                switch error {
+                case .missing: "mount its volume, or restore a backup with `remote-pin-server restore`"
+                case .foreignFile: "remove the reason with the server stopped; nothing is served until then"
+                case .files, .diskFull: "remove the reason, and run the doctor again"
+                case .inUse: "stop that process"
+                case .newerVersion: "install the newer server"
+                case .backup: "run `remote-pin-server restore`"
+                case .moved: "set `store.kind` to postgresql"
+                case .damaged, .notAStore, .otherSchema:
+                    "keep a copy of the data folder, then restore a backup with `remote-pin-server restore`"
+                }
+            return self.add(.problem(.store, "\(error)", cure: cure))
+        }
+        let log = store.logByteCount.map { "a write-ahead log of \(Self.size($0))" } ?? "no write-ahead log"
+        let text = "version \(store.version), \(Self.size(store.byteCount)), \(log)"
+        if store.version < SQLiteWalletStore.version {
+            let next = "\(text); the next start upgrades it to version \(SQLiteWalletStore.version)"
+            self.add(.warning(.store, next, cure: "make a backup first: an older server cannot open it afterwards"))
+        } else if store.isLeftOpen {
+            let crash = "\(text); the server did not stop in order, and nothing is missing"
+            self.add(.warning(.store, crash, cure: "start the server, which takes over the log, or make a backup"))
+        } else if let length = store.logByteCount, length > Self.longestLog {
+            let cure = "look for errors of the disk in the kernel's log, and restart the server"
+            self.add(.warning(.store, "\(text), which the server should have copied into the store", cure: cure))
+        } else {
+            self.add(.good(.store, text))
+        }
+        self.checkMark(of: store)
+        guard store.holder == nil, store.logByteCount == nil else { return }
+        let differences = StoreFilesState.schemaDifferences(in: self.dataFolder, ofVersion: store.version)
+        if !differences.isEmpty {
+            let cure = "keep a copy of the data folder, then restore a backup (docs/backup.md#a-changed-schema)"
+            let text = "another program changed the database: \(differences.joined(separator: "; "))"
+            self.add(.problem(.store, text, cure: cure))
+        }
+        let findings = StoreFilesState.structureFindings(in: self.dataFolder)
+        for finding in findings { self.add(.problem(.store, "damaged: \(finding)", cure: Self.restoreABackup)) }
+        if findings.isEmpty, store.version == SQLiteWalletStore.version { await self.checkRecords() }
+    }
+
+    /// Compares a stopped store with the copy of its mark beside the audit log.
+    private mutating func checkMark(of store: StoreFilesState) {
+        let path = self.settings[SettingTable.auditFile]
+        guard let generation = store.generation, let marked = try? MarkCopy.generation(besideAuditLog: path),
+            generation < marked
+        else { return }
+        let older = OlderStore.mark(store: generation, mark: marked)
+        self.add(.problem(.store, "\(older)", cure: older.wayOut))
+    }
+
+    private static let restoreABackup = "restore a backup with `remote-pin-server restore`"
+
+    /// Verifies the attempt record of every wallet in a stopped store with the vault's key.
+    private mutating func checkRecords() async {
+        guard let vault = self.files.vault, let key = try? await RecordKey.derived(by: vault) else { return }
+        var line = ProgressLine()
+        defer { line.end() }
+        let records: StoredRecords
+        do {
+            records = try StoredRecords(in: self.dataFolder, key: key) { line.show("\($0) attempt records verified") }
+        } catch {
+            return self.add(.problem(.store, "damaged: \(error)", cure: Self.restoreABackup))
+        }
+        if records.namesKey != true {
+            guard records.genuine > 0 || records.namesKey == nil else {
+                let cure = "install the copy of the key file that the store was used with"
+                let text = "the store was used with another key `index` than that of `vault.key-file`"
+                return self.add(.problem(.store, text, cure: cure))
+            }
+            self.add(.problem(.store, "its note of the vault's key `index` is damaged", cure: Self.restoreABackup))
+        }
+        guard !records.damaged.isEmpty || records.unreadable > 0 else {
+            return self.add(.good(.store, "\(records.genuine) attempt records, all written by a server"))
+        }
+        let named = records.damaged.isEmpty ? [] : [records.damaged.named(atMost: 20)]
+        let unnamed = records.unreadable == 0 ? [] : ["\(records.unreadable) rows without a wallet's id"]
+        self.add(
+            .problem(
+                .store,
+                "no server wrote the attempt records of \((named + unnamed).joined(separator: " and "))",
+                cure: "end these wallets with `admin revoke wallet`, so that their users register again, or restore a "
+                    + "backup with `remote-pin-server restore`"
+            )
+        )
+    }
+
+    /// Queries the state of the PostgreSQL database.
+    mutating func checkDatabase(_ database: DatabaseSettings) async {
+        let report: DatabaseReport
+        do {
+            report = try await database.report()
+        } catch {
+            return self.add(.problem(.store, "\(error)", cure: "then run `remote-pin-server store status`"))
+        }
+        for problem in report.problems {
+            self.add(.problem(.store, problem.text, cure: "run `remote-pin-server store status` afterwards"))
+        }
+        let schema = report.schemaVersion.map { "schema \($0)" } ?? "no store"
+        let text = "PostgreSQL \(report.version) at \(report.address), \(schema)"
+        if let verifier = self.files.attestations,
+            let fault = report.fault(for: ServerPolicy.values(self.settings, verifier))
+        {
+            return self.add(.problem(.store, "\(fault)", cure: Problem(fault).cure))
+        }
+        guard let fault = report.schemaFault else { return self.add(.good(.store, text)) }
+        let known = DatabaseReport.knownSchemaVersion
+        let cure = Problem(fault).cure
+        self.add(.problem(.store, "\(text), and this program knows version \(known)", cure: cure))
+    }
+
+    /// Verifies the audit log and finds the last backup recorded in it.
+    mutating func checkAudit() async {
+        let path = self.settings[SettingTable.auditFile]
+        guard let vault = self.files.vault else { return }
+        for file in [path + ".lock", MarkCopy.path(besideAuditLog: path)] {
+            do throws(FileError) { _ = try DurableFile.read(file, atMost: 1 << 10) } catch {
+                guard case .odd = error else { continue }
+                self.add(
+                    .problem(.audit, "\(error)", cure: "put the file itself in its place; the server does not start")
+                )
+            }
+        }
+        guard AuditLog.exists(at: path) else {
+            let cure = "if the server ran before, put the log back: without it revocations are lost"
+            return self.add(.warning(.audit, "there is no \(path); the first start creates it", cure: cure))
+        }
+        // Read the mark before the log, because each mark is written after its entry.
+        let mark: AuditMark?
+        var backups = BackupHistory()
+        let found: AuditVerification
+        do {
+            mark = try self.last ?? self.newestMark()
+            found = try await AuditFileOptions.verified(path, vault: vault, last: mark) { entries in
+                for entry in entries { backups.read(entry) }
+            }
+        } catch {
+            return self.add(.problem(.audit, "\(error)", cure: "remove the reason, and run the doctor again"))
+        }
+        let count = "\(found.newest?.number ?? 0) entries"
+        switch found.problem {
+        case nil:
+            let end = mark.map { "contains entry \($0.number) of the server's log" } ?? "pass --last to find a cut end"
+            self.add(.good(.audit, "intact, \(count); \(end)"))
+        case .tornTail(let line, _, _)?:
+            let cure = "none is needed: the next start records it"
+            self.add(.warning(.audit, "line \(line), the last one, is incomplete, as after a crash", cure: cure))
+        case let problem?:
+            let cure = "keep the file, put a copy back that contains the newest entry, and look for an intruder"
+            self.add(.problem(.audit, "altered: \(problem)", cure: cure))
+        }
+        self.check(backups)
+    }
+
+    /// Returns the newest mark in the server's log, or nil if the log is not a file or has no mark near its end.
+    private func newestMark() throws -> AuditMark? {
+        let most = 1 << 20
+        guard let path = self.settings[SettingTable.logFile],
+            let file = try? AppendFile(reading: path, followingLinks: true), let length = try? file.byteCount(),
+            let end = try? file.read(at: max(0, length - most), atMost: most)
+        else { return nil }
+        return try AuditMark(newestIn: end)
+    }
+
+    private mutating func check(_ backups: BackupHistory) {
+        // A PostgreSQL database is backed up with its own tools, which leave no entry in the audit log.
+        guard self.settings[SettingTable.storeKind] == .sqlite else { return }
+        let cure = "run `remote-pin-server backup FILE`, and see that its timer runs"
+        guard let made = backups.lastMade else {
+            let text = "no backup is on record"
+            return self.add(self.lab == nil ? .warning(.backup, text, cure: cure) : .good(.backup, text))
+        }
+        let age = self.now - made
+        let text = "the last one was made \(age.spoken) ago"
+        if age > Self.backupIsMissing {
+            self.add(.problem(.backup, text, cure: cure))
+        } else if let failure = backups.failure {
+            let later = "\(text); a later one failed: \(failure.reason)"
+            self.add(.warning(.backup, later, cure: "remove the reason and repeat it"))
+        } else if age > Self.backupIsLate {
+            self.add(.warning(.backup, text, cure: cure))
+        } else {
+            self.add(.good(.backup, text))
+        }
+    }
+
+    /// Checks the age of the status list against its limit.
+    ///
+    /// Uses the system clock, even in a lab.
+    mutating func checkStatusList() {
+        guard let file = self.files.statusList else { return }
+        guard let list = file?.current else {
+            return self.add(.good(.statusList, "none is configured; revoked Android devices are not detected"))
+        }
+        let limit = self.settings[SettingTable.androidStatusListMaximumAge]
+        let age = SystemClock().now() - list.fetched
+        let text = "\(max(age, .zero).spoken) old, with \(list.count) certificates"
+        let cure = "see that its timer runs, and fetch the list"
+        if age > limit {
+            let refused = self.settings[SettingTable.androidStaleStatusList] == .refuse
+            let effect = refused ? "no Android device can register" : "devices revoked since can register"
+            self.add(.problem(.statusList, "\(text), so \(effect)", cure: cure))
+        } else if age > limit - min(.seconds(86_400), limit / 2) {
+            self.add(.warning(.statusList, "\(text); it becomes stale in \((limit - age).spoken)", cure: cure))
+        } else {
+            self.add(.good(.statusList, text))
+        }
+    }
+
+    /// Formats a byte count in the largest unit that fits.
+    private static func size(_ byteCount: Int) -> String {
+        for (unit, name) in [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")] where byteCount >= unit {
+            return "\(byteCount / unit) \(name)"
+        }
+        return "\(byteCount) bytes"
     }
 }

@@ -1,7 +1,11 @@
+internal import AdminProtocol
+internal import ConfigText
+internal import HostSystem
 internal import LabFiles
 package import LoadFleet
-internal import LoadPlan
+package import LoadPlan
 package import LoadReport
+internal import Transport
 internal import Vocabulary
 internal import Wire
 
@@ -197,5 +201,163 @@ extension RunError {
         case .server, .target: true
         case .plan, .fleet, .interrupted: false
         }
+    }
+}
+
+/// The plan for an attack with bursts of guesses for one wallet, one of them right.
+package struct BurstPlan: Hashable, Sendable {
+    /// The number of guesses per burst.
+    package var size: Int
+    /// The number of connections per burst.
+    ///
+    /// If there are fewer connections than guesses, each connection carries several guesses in a single flight.
+    package var connections: Int
+    package var repetitions = 100
+    /// The timeout for connecting and for each response.
+    package var timeout: Duration = .seconds(10)
+    package var seed: UInt64 = 1
+
+    package static let allowedSizes = 2...10_000
+
+    /// Parses `burst:64`, or `burst:64/4` for four connections with sixteen guesses each.
+    package init(parsing text: String, place: String = "--attack") throws(PlanProblem) {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 2, parts[0] == "burst" else {
+            throw PlanProblem(place: place, "`\(text)` is not an attack; `burst:64` sends 64 guesses at once")
+        }
+        let numbers = parts[1].split(separator: "/", omittingEmptySubsequences: false).map { CountText.readCount($0) }
+        guard numbers.count <= 2, let first = numbers.first, let size = first, Self.allowedSizes.contains(size) else {
+            throw PlanProblem(place: place, "`burst:` takes a number of guesses from 2 to 10k, as in `burst:64`")
+        }
+        guard numbers.count == 1 || (1...size).contains(numbers[1] ?? 0) else {
+            throw PlanProblem(
+                place: place,
+                "the slash is followed by the number of connections, from 1 to the number of guesses: `burst:64/4`"
+            )
+        }
+        self.size = size
+        self.connections = numbers.count == 2 ? numbers[1] ?? size : size
+    }
+
+    /// The text form, as parsed by ``init(parsing:place:)``.
+    package var text: String {
+        self.connections == self.size ? "burst:\(self.size)" : "burst:\(self.size)/\(self.connections)"
+    }
+
+    /// The plan entries shown in a report.
+    package var entries: [(name: String, value: String)] {
+        [
+            ("attack", self.text), ("repeat", "\(self.repetitions)"), ("connections", "\(self.connections)"),
+            ("timeout", DurationText.write(self.timeout)),
+        ]
+    }
+
+    /// The largest number of guesses on one connection.
+    package var mostOnOneConnection: Int { (self.size + self.connections - 1) / self.connections }
+
+    /// Returns the plan for the engine's context.
+    func loadPlan() throws(PlanProblem) -> LoadPlan {
+        var plan = LoadPlan(
+            try Stages.constant(Double(self.connections), .connections, for: .seconds(1), place: "--attack")
+        )
+        plan.pick = .single(index: 0)
+        plan.timeout = self.timeout
+        plan.seed = self.seed
+        return plan
+    }
+}
+
+/// The wallets in an attack, in the order they can be attacked.
+struct AttackQueue {
+    private var ready: ArraySlice<Int>
+    private var blocked: [(until: Timestamp, index: Int)] = []
+    /// The total time by which a lab's clock was advanced to get past their blocks.
+    private(set) var advanced = Duration.zero
+
+    /// Creates a queue of all wallets, in random order.
+    init(count: Int, using generator: inout PlanGenerator) {
+        self.ready = (0..<count).shuffled(using: &generator)[...]
+    }
+
+    /// Takes the ready wallet that was attacked least recently.
+    mutating func take() -> Int? { self.ready.popFirst() }
+
+    /// Adds a wallet that can be attacked again.
+    mutating func append(_ index: Int) { self.ready.append(index) }
+
+    /// Adds a wallet that is blocked.
+    mutating func append(_ index: Int, blockedUntil end: Timestamp) { self.blocked.append((end, index)) }
+
+    /// The end of the last block, or nil if no wallet is blocked.
+    var lastEnd: Timestamp? { self.blocked.map(\.until).max() }
+
+    /// Makes all blocked wallets ready, after the clock was advanced past their blocks.
+    mutating func release(after duration: Duration) {
+        self.advanced += duration
+        self.ready += self.blocked.map(\.index)
+        self.blocked = []
+    }
+}
+
+/// Collects an attack's measurements about once a second.
+struct IntervalCollector {
+    let recorder: Recorder
+    let connections: Int
+    private(set) var intervals: [Interval] = []
+    /// The totals over all intervals.
+    private(set) var totals = Totals()
+    private var last = Duration.zero
+
+    init(recorder: Recorder, connections: Int) {
+        self.recorder = recorder
+        self.connections = connections
+    }
+
+    /// Ends the current interval if it is long enough.
+    ///
+    /// Returns whether it did.
+    @discardableResult
+    mutating func take(at now: Duration, isLast: Bool) -> Bool {
+        guard now > self.last, isLast || now - self.last >= .seconds(1) else { return false }
+        let gauges = Gauges(connections: self.connections)
+        let interval = self.recorder.takeInterval(from: self.last, to: now, gauges: gauges)
+        self.last = now
+        self.totals.add(interval)
+        self.intervals.append(interval)
+        return true
+    }
+}
+
+/// Advances a lab's clock while its server is running.
+enum LabTime {
+    private static let patience: Duration = .seconds(30)
+
+    private struct Reply: Decodable {
+        let now: Timestamp
+    }
+
+    /// Asks the server to advance the clock.
+    ///
+    /// Only the server may write the clock file while it is running.
+    static func advance(_ lab: LabFolder, by duration: Duration, at target: Target) async throws(RunError) {
+        let socket = try mapError(lab.adminSocket()) { (error: LabError) in RunError.target(.lab(error)) }
+        let failure: FleetFailure
+        do {
+            let connection = try await AdminConnection.connect(path: socket, timeout: Self.patience)
+            defer { connection.close() }
+            let _: Reply = try await connection.call(
+                "clock advance",
+                ["byMs": duration.milliseconds],
+                timeout: Self.patience
+            )
+            return
+        } catch let error as ConnectError {
+            failure = .connect(error)
+        } catch AdminCallError.connection(let error) {
+            failure = .call(error)
+        } catch {
+            failure = .unexpectedAnswer
+        }
+        throw .server(failure, address: socket)
     }
 }

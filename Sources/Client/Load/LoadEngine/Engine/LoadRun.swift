@@ -3,7 +3,7 @@ package import LoadFleet
 package import LoadPlan
 package import LoadReport
 internal import Synchronization
-internal import Vocabulary
+package import Vocabulary
 
 /// Runs a plan against a server, using the wallets of a fleet.
 package struct LoadRun: Sendable {
@@ -233,5 +233,88 @@ extension Outcome {
     fileprivate var isOfServer: Bool {
         guard case .failed(let reason) = self else { return true }
         return reason.hasPrefix("refused:") || reason.hasPrefix("revoked")
+    }
+}
+
+/// The measurements of a run, before they are turned into a ``RunResult``.
+package struct MeasuredRun: Sendable {
+    /// The start time according to the server's clock.
+    package let start: Timestamp
+    package let intervals: [Interval]
+    package let end: RunEnd
+    package let markers: [Marker]
+    package var sections: [ReportSection]
+    package let notes: [String]
+}
+
+/// The progress of a run.
+package enum LoadProgress: Sendable {
+    /// Sessions are being opened before the clock starts.
+    ///
+    /// The first value is the number of open sessions.
+    case opening(Int, of: Int)
+    /// All sessions are open, and the plan will start after this time.
+    case waiting(Duration)
+    case running(RunSnapshot)
+}
+
+/// The last interval of a run, and the totals so far.
+package struct RunSnapshot: Sendable {
+    package let interval: Interval
+    /// The totals, excluding the warm-up.
+    package let totals: Totals
+    /// The length of the warm-up and all stages.
+    package let duration: Duration
+    /// The schedule's current target: connections, or checks per second.
+    package let load: Double
+    /// In an open loop, the number of checks that are due but have not been sent yet.
+    package let waiting: Int
+    /// The number of checks that were sent again because no response arrived.
+    package let repeated: Int
+    /// The thresholds that are not met so far.
+    package let failing: [String]
+}
+
+/// A reason why a run did not start or could not continue.
+package enum RunError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The plan is invalid.
+    ///
+    /// Correct it.
+    case plan(PlanError)
+    /// The server's responses do not allow a measurement.
+    ///
+    /// Fix the server first.
+    case server(FleetFailure, address: String)
+    /// The wallet file can no longer be used.
+    case fleet(FleetError)
+    /// The target cannot be used as specified.
+    ///
+    /// Specify it differently.
+    case target(Target.Problem)
+    /// A user ended the run before anything was measured.
+    case interrupted
+
+    package var description: String {
+        switch self {
+        case .plan(let error): error.description
+        case .server(let failure, let address): "\(address): \(failure)"
+        case .fleet(let error): error.description
+        case .target(let problem): problem.description
+        case .interrupted: "interrupted before anything was measured"
+        }
+    }
+
+    /// Converts any error thrown by a run against a target.
+    init(_ error: any Error, at target: Target) {
+        switch error {
+        case let error as RunError: self = error
+        case let error as PlanError: self = .plan(error)
+        case let error as PlanProblem: self = .plan(PlanError([error]))
+        case let error as FleetError: self = .fleet(error)
+        case FleetFailure.fleet(let error): self = .fleet(error)
+        case let error as FleetFailure: self = .server(error, address: target.address)
+        case let error as Target.Problem: self = .target(error)
+        default: self = .server(.unexpectedAnswer, address: target.address)
+        }
     }
 }

@@ -1,5 +1,8 @@
+internal import LoadFleet
 internal import LoadPlan
+internal import LoadReport
 internal import Synchronization
+internal import Wire
 
 /// Starts users according to the plan and waits for all of them at the end.
 final class UserScheduler: Sendable {
@@ -83,5 +86,81 @@ final class UserScheduler: Sendable {
                 return (number, slots[number].lives)
             }
         }
+    }
+}
+
+/// Reopens wallets at the end of a run if a crash may have made the server forget counted attempts.
+///
+/// The state returned when a session is opened is checked like any other response. A virtual user that loses its
+/// connection reopens its own wallet. The final check opens every other wallet with counted wrong PINs, most recently
+/// used first.
+struct FinalCheck {
+    let run: RunContext
+
+    /// The time limit for the whole check.
+    private static let limit: Duration = .seconds(10)
+    /// The time to wait before giving up if not a single session could be opened.
+    private static let patience: Duration = .seconds(3)
+
+    private final class Progress: Sendable {
+        /// The number of opened sessions, and the time of the last one or of the start.
+        let state: Mutex<(opened: Int, lastSuccess: Duration)>
+
+        init(at now: Duration) {
+            self.state = Mutex((0, now))
+        }
+    }
+
+    /// Thrown when the time is up, so that no further wallet is opened.
+    private struct TimeIsUp: Error {}
+
+    /// Opens the wallets and adds their number to the report.
+    func run() async {
+        let wallets = self.run.histories.withCounts
+        guard !wallets.isEmpty else { return }
+        let end = self.run.clock.now + Self.limit
+        let progress = Progress(at: self.run.clock.now)
+        await withTaskGroup { group in
+            group.addTask {
+                _ = await concurrently(wallets.count) { number throws(TimeIsUp) in
+                    try await self.open(wallets[number], number, progress)
+                }
+            }
+            // A server that does not respond must not delay the end of the run.
+            group.addTask { await self.run.clock.sleep(until: end) }
+            await group.next()
+            group.cancelAll()
+        }
+        let opened = progress.state.withLock(\.opened)
+        if opened > 0 { self.run.events.serverResponded() }
+        self.run.events.note(
+            "after lost connections, \(opened) of \(wallets.count) wallets with wrong PINs were opened again at the end"
+        )
+    }
+
+    private func open(_ wallet: Int, _ number: Int, _ progress: Progress) async throws(TimeIsUp) {
+        var generator = PlanGenerator(seed: self.run.plan.ownSeed, stream: UInt64(number))
+        var backoff = Backoff()
+        while !Task.isCancelled {
+            // Skip wallets that are excluded or belong to an idle session.
+            guard self.run.pool.take(exactly: wallet) else { return }
+            do throws(FleetFailure) {
+                let session = try await OpenedSession.open(taken: wallet, number, in: self.run)
+                progress.state.withLock { $0 = ($0.opened + 1, self.run.clock.now) }
+                return try session.close(in: self.run)
+            } catch {
+                if error == .refused(.authenticationFailed) {
+                    self.run.recorder.recordViolation(
+                        "forgotten-wallet: wallet \(wallet) had sessions, and the server no longer knows it"
+                    )
+                }
+                guard error.isTransient else { return }
+                guard self.run.clock.now < progress.state.withLock(\.lastSuccess) + Self.patience else {
+                    throw TimeIsUp()
+                }
+                await self.run.clock.sleep(until: self.run.clock.now + backoff.nextPause(using: &generator))
+            }
+        }
+        throw TimeIsUp()
     }
 }

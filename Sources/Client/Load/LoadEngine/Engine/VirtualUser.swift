@@ -5,6 +5,7 @@ internal import LoadReport
 internal import Synchronization
 internal import Transport
 internal import Vocabulary
+internal import Wire
 
 /// A simulated user that generates the load on one connection by performing operations one after another.
 ///
@@ -271,5 +272,145 @@ final class VirtualUser {
     func recover() async {
         let pause = self.backoff.nextPause(using: &self.generator)
         await self.wait(until: self.clock.now + pause)
+    }
+}
+
+extension VirtualUser {
+    /// Opens a session for a free wallet.
+    ///
+    /// Waits for one if necessary. A failure is recorded as the outcome of the action.
+    func open(_ action: Action, due: Duration?, began: Duration) async {
+        do throws(FleetFailure) {
+            while true {
+                self.opened = try await OpenedSession.open(
+                    self.number,
+                    wallet: self.lost?.wallet.wallet.index,
+                    resuming: self.use == .resumed,
+                    in: self.run,
+                    using: &self.generator
+                )
+                if self.opened != nil { break }
+                self.run.events.note("more connections than free wallets: some connections had to wait for a wallet")
+                await self.recover()
+                // Count the check as unsent if it was due.
+                guard !self.run.gauges.isStopping else {
+                    if due != nil { self.run.recorder.recordUnsent(1) }
+                    return
+                }
+            }
+            self.checksDone = 0
+            if self.opened?.session.isResumed == true { self.run.gauges.resumed.add(1, ordering: .relaxed) }
+        } catch {
+            if !error.isTransient { self.lost = nil }
+            let operation: Operation = action == .changePIN ? .changePIN : .unlock
+            self.record(
+                operation,
+                self.run.outcome(of: error),
+                of: action,
+                due: due,
+                from: began,
+                to: self.clock.now
+            )
+            await self.recover()
+        }
+    }
+
+    func leave() {
+        guard let opened = self.opened else { return }
+        self.opened = nil
+        do throws(FleetFailure) { try opened.close(in: self.run) } catch { _ = self.run.outcome(of: error) }
+    }
+
+    func register(due: Duration?) async {
+        guard let registrar = self.run.registrar else { return }
+        let began = self.clock.now
+        let outcome: Outcome
+        do throws(FleetFailure) {
+            try await self.registerNew(by: registrar)
+            outcome = .registered
+        } catch {
+            outcome = self.run.outcome(of: error)
+        }
+        self.record(.register, outcome, of: .register, due: due, from: began, to: self.clock.now)
+        if outcome.isFailure { await self.recover() } else { self.backoff.reset() }
+    }
+
+    /// Registers a wallet and discards it, because only the server's work matters.
+    private func registerNew(by registrar: Registrar) async throws(FleetFailure) {
+        let timeout = self.run.plan.timeout
+        let connection = try await self.run.connect(self.number)
+        defer { connection.close() }
+        try await Registrar.greet(connection, timeout: timeout)
+        let platform: Platform = self.generator.next(below: 10) < 3 ? .iOS : .android
+        _ = try await registrar.register(platform, on: connection, timeout: timeout)
+    }
+}
+
+/// An open session for a wallet that was taken from the pool.
+///
+/// All responses are checked, starting with the first one.
+struct OpenedSession: Sendable {
+    let session: FleetSession
+    let wallet: CheckedWallet
+    /// A time shortly before the server ends the session because of its age.
+    let expires: ContinuousClock.Instant
+
+    /// Takes a wallet from the pool, connects, and opens a session.
+    ///
+    /// Returns nil if all wallets are in use.
+    ///
+    /// On failure, the wallet is returned to the pool.
+    /// - Parameter wanted: The wallet to take if it is free.
+    static func open(
+        _ number: Int,
+        wallet wanted: Int? = nil,
+        resuming: Bool = false,
+        in run: RunContext,
+        using generator: inout PlanGenerator
+    ) async throws(FleetFailure) -> OpenedSession? {
+        guard let index = run.pool.take(wanted, using: &generator) else { return nil }
+        return try await self.open(taken: index, number, resuming: resuming, in: run)
+    }
+
+    /// Opens a session for a wallet that has already been taken.
+    static func open(
+        taken index: Int,
+        _ number: Int,
+        resuming: Bool = false,
+        in run: RunContext
+    ) async throws(FleetFailure) -> OpenedSession {
+        let wallet: CheckedWallet
+        do throws(FleetFailure) {
+            wallet = try run.histories.open(index)
+        } catch {
+            run.pool.release(index)
+            throw error
+        }
+        do throws(FleetFailure) {
+            let session = try await run.openSession(of: wallet, number, resuming: resuming)
+            run.gauges.connections.add(1, ordering: .relaxed)
+            return OpenedSession(
+                session: session,
+                wallet: wallet,
+                expires: .now + session.terms.limits.sessionLifetime * 0.9
+            )
+        } catch {
+            try run.histories.close(wallet, at: run.serverTime)
+            if error.concernsOnlyThisWallet, !run.sharesWallets {
+                // Do not return the wallet to the pool, so that it is not drawn again.
+                run.excludes(wallet.wallet, for: error)
+            } else {
+                run.pool.release(index)
+            }
+            throw error
+        }
+    }
+
+    /// Closes the session and returns the wallet to the pool.
+    func close(in run: RunContext) throws(FleetFailure) {
+        self.session.close()
+        run.gauges.connections.subtract(1, ordering: .relaxed)
+        try run.histories.close(self.wallet, at: run.serverTime)
+        run.pool.release(self.wallet.wallet.index)
     }
 }

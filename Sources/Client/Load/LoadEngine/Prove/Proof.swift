@@ -1,7 +1,10 @@
+internal import ChildPrograms
 internal import HistoryChecker
+internal import HostSystem
 internal import LoadFleet
 internal import LoadPlan
 package import LoadReport
+internal import Subprocess
 internal import Synchronization
 internal import Vocabulary
 
@@ -219,5 +222,129 @@ extension Proof {
                 ]
             }
         )
+    }
+}
+
+/// The faults and revocations in a run that proves a server's promises.
+package struct ProofPlan: Sendable {
+    /// A program that is called with the name of a fault, and later with `heal`, or nil for a run without faults.
+    package var hook: OperatorProgram?
+    /// The names of the faults.
+    ///
+    /// Each is injected about equally often.
+    package var faults: [String] = []
+    /// The mean time between faults.
+    package var faultEvery: Duration = .seconds(20)
+    /// The mean duration of a fault.
+    package var faultFor: Duration = .seconds(3)
+    /// A program that is called with the id of a wallet to revoke, or nil for a run without revocations.
+    package var revoke: OperatorProgram?
+    package var revokeEvery: Duration = .seconds(30)
+    /// The time before the end of the plan during which no fault is injected, so that the servers can recover.
+    package var rest: Duration = .seconds(10)
+
+    package init() {}
+}
+
+/// A promise from docs/protocol.md that a run verifies.
+enum ServerPromise: String, CaseIterable {
+    case noFreeGuess = "No guess is free: every verdict told is counted, and no PIN is judged in a block"
+    case rightPINCostsNothing = "After a right PIN no attempt remains counted, and no wallet is blocked without cause"
+    case changesSurvive = "No acknowledged change of a PIN is lost, and two PINs never work at a time"
+    case revocationHolds = "No verdict, share or session after an acknowledged revocation"
+    case answersFit = "Every answer belongs to its request and its receipt"
+
+    /// Finds the promise broken by a violation.
+    init(brokenBy violation: HistoryViolation) {
+        switch violation {
+        case .impossibleCount(let said, let possible), .impossibleOpening(let said, let possible):
+            // If fewer attempts are left than possible, the owner lost a guess. If more are left, the server gave one
+            // away.
+            let fewest = possible.map(\.attemptsLeft).min() ?? 0
+            self = said.attemptsLeft < fewest ? .rightPINCostsNothing : .noFreeGuess
+        case .judgedDuringBlock, .judgedBeyondBound, .impossibleNumber, .unexplainedAttempt, .olderEpoch,
+            .missingReceipt, .wrongPINCalledValid:
+            self = .noFreeGuess
+        case .rightPINCalledWrong, .blockWithoutCause, .permanentBlockWithoutCause, .impossibleBlock:
+            self = .rightPINCostsNothing
+        case .impossiblePINKey: self = .changesSurvive
+        case .answeredAfterRevocation: self = .revocationHolds
+        case .shareOfAnotherWallet, .receiptContradictsVerdict, .answerToAnotherQuestion: self = .answersFit
+        }
+    }
+}
+
+extension PINState {
+    /// The attempts left in the round, or 0 during a block.
+    fileprivate var attemptsLeft: Int {
+        if case .open(let left, _) = self { left } else { 0 }
+    }
+}
+
+/// Measures the longest time that a client had to wait between two answers, separately for each fault.
+final class GapMeter: Sendable {
+    private let longest = Mutex<Duration>(.zero)
+
+    /// Records the time between two answers to the same client.
+    func note(_ gap: Duration) { self.longest.withLock { $0 = max($0, gap) } }
+
+    /// Returns the longest time recorded since the last call.
+    func take() -> Duration {
+        self.longest.withLock { longest in
+            defer { longest = .zero }
+            return longest
+        }
+    }
+}
+
+/// A program provided by the operator: a fault hook, or a command that revokes a wallet.
+package struct OperatorProgram: Sendable {
+    /// A shell command line.
+    ///
+    /// Each call appends its arguments.
+    package let command: String
+
+    /// The time limit for a call.
+    ///
+    /// A program that takes longer is killed along with any processes it has started.
+    package static let timeLimit: Duration = .seconds(120)
+    private static let outputLimit = 65_536
+
+    package init(_ command: String) {
+        self.command = command
+    }
+
+    /// The program could not be started, failed, or exceeded its time limit.
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    /// Runs the program and returns its output.
+    @discardableResult
+    package func run(_ arguments: [String]) async throws(Failure) -> String {
+        let result = await finished(within: Self.timeLimit) { await self.result(of: arguments) }
+        let call = ([self.command] + arguments).joined(separator: " ")
+        guard let result else { throw Failure(description: "`\(call)` did not end within \(Self.timeLimit)") }
+        return try result.get()
+    }
+
+    private func result(of arguments: [String]) async -> Result<String, Failure> {
+        let call = ([self.command] + arguments).joined(separator: " ")
+        do {
+            let run = try await Subprocess.run(
+                .name("sh"),
+                arguments: Arguments(["-c", "\(self.command) \"$@\"", "sh"] + arguments),
+                platformOptions: .ownSession,
+                output: .string(limit: Self.outputLimit),
+                error: .string(limit: Self.outputLimit)
+            )
+            guard run.terminationStatus.isSuccess else {
+                let line = run.standardError.split(whereSeparator: \.isNewline).last ?? "no message"
+                return .failure(Failure(description: "`\(call)` failed: \(line)"))
+            }
+            return .success(run.standardOutput)
+        } catch {
+            return .failure(Failure(description: "`\(call)` cannot be run: \(error)"))
+        }
     }
 }

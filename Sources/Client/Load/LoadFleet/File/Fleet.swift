@@ -1,5 +1,6 @@
 package import HistoryChecker
-internal import HostSystem
+package import HostSystem
+internal import Secrets
 internal import Synchronization
 package import Vocabulary
 
@@ -226,6 +227,234 @@ package final class Fleet: Sendable {
             state.header.isInUse = false
             try mapError(self.file.synchronize(), to: FleetError.file)
             try mapError(state.header.writeNext(to: self.file), to: FleetError.file)
+        }
+    }
+}
+
+extension Fleet {
+    /// Creates a file for the given number of wallets, none of them registered yet, and opens it.
+    ///
+    /// The disk space is allocated immediately. Only the owner can read the file, because it contains the keys.
+    /// - Parameter fingerprint: The fingerprint of the server that the wallets will be registered with
+    ///   (``Target/fingerprint``).
+    package static func create(
+        at path: String,
+        wallets: Int,
+        fingerprint: SHA256Digest
+    ) throws(FleetError) -> Fleet {
+        precondition(self.allowedCounts.contains(wallets), "a fleet has \(self.allowedCounts) wallets")
+        let lock = try self.lock(path)
+        let header = FleetHeader(
+            count: wallets,
+            seed: SecretBytes.random(count: 32).exposedBytes(),
+            authority: fingerprint
+        )
+        let bytes = header.encoded
+        let padding = [UInt8](repeating: 0, count: FleetHeader.end - bytes.count)
+        try mapError(DurableFile.create(bytes + padding, at: path), to: FleetError.file)
+        return try self.open(path, lock: lock, for: fingerprint, mending: true, wallets: wallets)
+    }
+
+    /// Opens a file of wallets that have already been registered with this server.
+    package static func open(_ path: String, for fingerprint: SHA256Digest) throws(FleetError) -> Fleet {
+        let fleet = try self.open(path, lock: self.lock(path), for: fingerprint, mending: false, wallets: 1)
+        guard fleet.count > 0 else { throw .empty(path: path) }
+        return fleet
+    }
+
+    /// Opens a file to register its missing wallets.
+    ///
+    /// Restores the size of a truncated file, and enlarges a file that has room for fewer than `wallets`.
+    package static func resume(
+        _ path: String,
+        wallets: Int,
+        for fingerprint: SHA256Digest
+    ) throws(FleetError) -> Fleet {
+        try self.open(path, lock: self.lock(path), for: fingerprint, mending: true, wallets: wallets)
+    }
+
+    private static func lock(_ path: String) throws(FleetError) -> FileLock {
+        do throws(LockError) {
+            return try FileLock("\(path).lock")
+        } catch {
+            switch error {
+            case .heldBy(let pid): throw .inUse(path: path, pid: pid)
+            case .file(let error): throw .file(error)
+            }
+        }
+    }
+
+    private static func open(
+        _ path: String,
+        lock: FileLock,
+        for fingerprint: SHA256Digest,
+        mending: Bool,
+        wallets: Int
+    ) throws(FleetError) -> Fleet {
+        let file = try mapError(RecordFile(opening: path), to: FleetError.file)
+        var header = try self.header(of: file, path)
+        guard header.authority == fingerprint else { throw .otherServer(path: path) }
+        let length = try mapError(file.length(), to: FleetError.file)
+        let whole = max(0, length - FleetHeader.end) / FleetRecord.byteCount
+        guard mending || whole >= header.count else {
+            throw .cut(path: path, whole: whole, expected: header.count)
+        }
+        header.count = max(header.count, wallets)
+        // The last process did not close the file. The machine may have crashed too, and the last counters may be lost.
+        let mayBeBehind = header.isInUse
+        if mayBeBehind { header.counterBase += self.counterLeap }
+        header.isInUse = true
+        if mending { try mapError(file.extend(to: self.offset(of: header.count)), to: FleetError.file) }
+        // Must be durable before any proof is made.
+        try mapError(header.writeNext(to: file), to: FleetError.file)
+        let scan = try mapError(FleetScan(file, count: header.count), to: FleetError.file)
+        return Fleet(path: path, lock: lock, file: file, header: header, scan: scan, mayBeBehind: mayBeBehind)
+    }
+
+    /// Returns the newer of the two copies, if at least one is intact.
+    private static func header(of file: RecordFile, _ path: String) throws(FleetError) -> FleetHeader {
+        var found: FleetHeader?
+        var defects: [FleetHeader.Defect] = []
+        for place in FleetHeader.places {
+            let bytes = try mapError(file.read(FleetHeader.byteCount, at: place), to: FleetError.file)
+            do throws(FleetHeader.Defect) {
+                let header = try FleetHeader(decoding: bytes)
+                if found.map({ $0.sequence < header.sequence }) ?? true { found = header }
+            } catch {
+                defects.append(error)
+            }
+        }
+        if let found { return found }
+        for case .version(let version) in defects { throw .version(path: path, found: version) }
+        throw defects.contains(.torn) ? .damaged(path: path) : .foreign(path: path)
+    }
+}
+
+extension FleetHeader {
+    /// Writes the next copy over the older one.
+    ///
+    /// Returns once it is durable.
+    mutating func writeNext(to file: RecordFile) throws(FileError) {
+        self.sequence += 1
+        let places = Self.places
+        try file.write(self.encoded, at: places[Int(self.sequence % UInt64(places.count))])
+        try file.synchronize()
+    }
+}
+
+/// The result of scanning all records in a file.
+struct FleetScan: Equatable {
+    var registered = 0
+    var torn = 0
+    /// The free slots below the last registered one.
+    var gaps: [Int] = []
+    /// The slot after the last registered one.
+    var end = 0
+
+    /// The number of bytes per read, a whole number of records.
+    private static let chunk = FleetRecord.byteCount << 14
+
+    /// Scans the first `count` records.
+    ///
+    /// Records beyond the end of the file are free.
+    init(_ file: RecordFile, count: Int) throws(FileError) {
+        var slot = 0
+        while slot < count {
+            let bytes = try file.read(
+                min(Self.chunk, (count - slot) * FleetRecord.byteCount),
+                at: Fleet.offset(of: slot)
+            )
+            let whole = bytes.count / FleetRecord.byteCount
+            if whole == 0 { break }
+            for number in 0..<whole {
+                self.note(FleetRecord.kind(of: bytes, at: number * FleetRecord.byteCount), slot + number)
+            }
+            slot += whole
+        }
+    }
+
+    private mutating func note(_ kind: FleetRecord.Kind, _ slot: Int) {
+        switch kind {
+        case .registered:
+            self.registered += 1
+            // The free slots since the last wallet form a gap.
+            self.gaps += self.end..<slot
+            self.end = slot + 1
+        case .torn: self.torn += 1
+        case .free: break
+        }
+    }
+}
+
+/// A reason why a fleet file cannot be used.
+///
+/// Each description says how to fix it.
+package enum FleetError: Error, Hashable, CustomStringConvertible {
+    /// The file cannot be created, read or written.
+    case file(FileError)
+    /// Another process is using it.
+    ///
+    /// Wait for that process or end it.
+    case inUse(path: String, pid: Int32?)
+    /// This is a different kind of file.
+    ///
+    /// Specify another one.
+    case foreign(path: String)
+    /// The file was written by another version of this program.
+    ///
+    /// Register new wallets.
+    case version(path: String, found: UInt32)
+    /// Both copies of the header are damaged, including the seed.
+    ///
+    /// Register new wallets.
+    case damaged(path: String)
+    /// The file ends before its last record.
+    ///
+    /// `provision` registers the missing wallets again.
+    case cut(path: String, whole: Int, expected: Int)
+    /// A record was changed by something else, or the disk is failing.
+    ///
+    /// Register the wallet again.
+    case recordDamaged(path: String, number: Int)
+    /// The wallets belong to a server with a different certificate authority.
+    ///
+    /// Specify the right server or file.
+    case otherServer(path: String)
+    /// The file contains no registered wallets.
+    ///
+    /// `provision` continues registering them.
+    case empty(path: String)
+    /// An App Attest counter has reached its maximum of 2³² − 1 proofs.
+    ///
+    /// Register new wallets.
+    case countersSpent(path: String)
+
+    package var description: String {
+        switch self {
+        case .file(let error): return error.description
+        case .inUse(let path, let pid):
+            let who = pid.map { "process \($0)" } ?? "another process"
+            return
+                "\(path): \(who) is using these wallets; the server would reject a counter used by two processes. "
+                + "Wait for it or end it."
+        case .foreign(let path): return "\(path): not a file of wallets. Name one that `pin-load provision` wrote."
+        case .version(let path, let found):
+            return "\(path): written by another version of pin-load (format \(found), this version reads "
+                + "\(FleetHeader.version)). Register new wallets: `pin-load provision` with another --out."
+        case .damaged(let path):
+            return "\(path): both copies of its header are damaged, and the keys are lost with them. "
+                + "Register new wallets: `pin-load provision` with another --out."
+        case .cut(let path, let whole, let expected):
+            return "\(path): truncated after \(whole) of \(expected) wallets. "
+                + "`pin-load provision --wallets \(expected) --out \(path)` registers the others again."
+        case .recordDamaged(let path, let number):
+            return "\(path): record \(number) is damaged. `pin-load provision` registers its wallet again."
+        case .otherServer(let path):
+            return "\(path): these wallets are registered with another server (it has another certificate authority). "
+                + "Name that server, or register wallets with this one."
+        case .empty(let path): return "\(path): contains no wallets. `pin-load provision` continues the registration."
+        case .countersSpent(let path):
+            return "\(path): an App Attest counter has reached its maximum. Register new wallets with another --out."
         }
     }
 }

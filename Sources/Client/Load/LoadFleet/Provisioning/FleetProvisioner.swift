@@ -268,3 +268,175 @@ extension FleetFailure {
         }
     }
 }
+
+/// A free slot whose wallet is being registered.
+struct PendingRegistration: Sendable {
+    let slot: Int
+    let platform: Platform
+    /// The server's enrollment, until it is used or rejected.
+    var enrollment: Enrollment?
+    /// The number of registrations sent that got no response.
+    var attempt: UInt32 = 0
+}
+
+/// A queue of free slots, each handed out to one lane at a time.
+final class EnrollmentQueue: Sendable {
+    private struct State {
+        /// The number of gaps handed out so far.
+        var gap = 0
+        /// The next slot after all gaps.
+        var tail: Int
+        /// The number of registrations that may still be started.
+        var left: Int
+        /// Unfinished registrations.
+        ///
+        /// They are handed out first, because their enrollments expire.
+        var returned: [PendingRegistration] = []
+        var isClosed = false
+    }
+
+    private let gaps: [Int]
+    private let end: Int
+    private let share: PlatformShare
+    private let state: Mutex<State>
+
+    /// - Parameter goal: The number of wallets that the file should contain.
+    init(_ fleet: Fleet, goal: Int, share: PlatformShare) {
+        self.gaps = fleet.gaps
+        self.end = fleet.slotCount
+        self.share = share
+        self.state = Mutex(State(tail: fleet.count + fleet.gaps.count, left: goal - fleet.count))
+    }
+
+    /// Returns the next registration, or nil if there are none left or the queue is closed.
+    func take() -> PendingRegistration? {
+        self.state.withLock { state in
+            guard !state.isClosed else { return nil }
+            if let returned = state.returned.popLast() { return returned }
+            guard state.left > 0 else { return nil }
+            let slot: Int
+            if state.gap < self.gaps.count {
+                slot = self.gaps[state.gap]
+                state.gap += 1
+            } else {
+                guard state.tail < self.end else { return nil }
+                slot = state.tail
+                state.tail += 1
+            }
+            state.left -= 1
+            return PendingRegistration(slot: slot, platform: self.share.platform(of: slot))
+        }
+    }
+
+    /// Returns an unfinished registration to the queue.
+    func putBack(_ wallet: PendingRegistration?) {
+        guard let wallet else { return }
+        self.state.withLock { $0.returned.append(wallet) }
+    }
+
+    /// Stops handing out registrations.
+    func close() { self.state.withLock { $0.isClosed = true } }
+
+    var isClosed: Bool { self.state.withLock(\.isClosed) }
+}
+
+/// The fraction of a fleet's wallets that are on iOS, in thousandths.
+///
+/// These wallets are evenly distributed.
+package struct PlatformShare: Hashable, Sendable, CustomStringConvertible {
+    /// The number of iOS wallets per thousand, in `0...1000`.
+    package let thousandthsOfIOS: Int
+
+    /// 30%.
+    package static let standard = PlatformShare(unchecked: 300)
+
+    /// Parses `30%`, `12.5%` or `0%`.
+    ///
+    /// Returns nil for any other text.
+    package init?(_ text: String) {
+        guard text.hasSuffix("%"), let percent = Double(text.dropLast()), (0...100).contains(percent) else {
+            return nil
+        }
+        let thousandths = (percent * 10).rounded()
+        guard abs(thousandths - percent * 10) < 1e-9 else { return nil }
+        self.init(unchecked: Int(thousandths))
+    }
+
+    private init(unchecked thousandths: Int) {
+        self.thousandthsOfIOS = thousandths
+    }
+
+    /// Returns the platform for a slot, which never changes.
+    ///
+    /// Every range of slots has the right fraction of iOS wallets.
+    func platform(of slot: Int) -> Platform {
+        (slot + 1) * self.thousandthsOfIOS / 1000 > slot * self.thousandthsOfIOS / 1000 ? .iOS : .android
+    }
+
+    package var description: String {
+        self.thousandthsOfIOS.isMultiple(of: 10)
+            ? "\(self.thousandthsOfIOS / 10)%" : "\(self.thousandthsOfIOS / 10).\(self.thousandthsOfIOS % 10)%"
+    }
+}
+
+/// The progress of registering wallets.
+package struct ProvisioningProgress: Hashable, Sendable {
+    /// The number of wallets that the file should contain.
+    package var total: Int
+    /// The number of wallets that it contained at the start.
+    package var before: Int
+    /// The numbers of wallets registered since then, by platform.
+    package var android = 0
+    package var iOS = 0
+    /// The number of registrations repeated because no response arrived.
+    package var repeated = 0
+    /// The current obstacle, or nil while wallets are being registered.
+    package var trouble: FleetFailure?
+    /// The time since the start.
+    package var elapsed: Duration = .zero
+
+    /// The number of wallets registered by this call.
+    package var registered: Int { self.android + self.iOS }
+    /// The number of wallets in the file.
+    package var held: Int { self.before + self.registered }
+    package var left: Int { max(0, self.total - self.held) }
+
+    mutating func count(_ platform: Platform) {
+        switch platform {
+        case .android: self.android += 1
+        case .iOS: self.iOS += 1
+        }
+        self.trouble = nil
+    }
+}
+
+/// Measures the rate over a sliding window and estimates the remaining time.
+package struct RateMeter: Sendable {
+    private var samples: [(at: Duration, count: Int)] = []
+    private let window: Duration
+
+    /// - Parameter window: The length of the sliding window.
+    package init(window: Duration = .seconds(10)) {
+        self.window = window
+    }
+
+    /// Records the current value of an increasing count.
+    package mutating func note(_ count: Int, at time: Duration) {
+        self.samples.append((time, count))
+        while self.samples.count > 2, time - self.samples[0].at > self.window { self.samples.removeFirst() }
+    }
+
+    /// The rate per second, or 0 if unknown.
+    package var perSecond: Double {
+        guard let first = self.samples.first, let last = self.samples.last, last.at > first.at else { return 0 }
+        return Double(last.count - first.count) / ((last.at - first.at) / .seconds(1))
+    }
+
+    /// Estimates the time until this many more have been counted.
+    ///
+    /// Returns nil if the rate is 0.
+    package func time(for count: Int) -> Duration? {
+        let rate = self.perSecond
+        return rate > 0 ? .seconds((Double(count) / rate).rounded(.up)) : nil
+    }
+}

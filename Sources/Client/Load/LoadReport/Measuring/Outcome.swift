@@ -1,3 +1,28 @@
+/// A unit of work requested from a server, which a run counts and times.
+package enum Operation: String, Sendable, CaseIterable, Codable, CodingKeyRepresentable, Comparable {
+    /// Checking a PIN over an open session.
+    case check
+    /// Opening a new connection and session and checking a PIN.
+    case unlock
+    /// Changing the PIN.
+    case changePIN = "change-pin"
+    /// Registering a wallet.
+    case register
+
+    /// Orders the cases as declared, which is also their order in every report.
+    package static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
+
+    /// The position among all cases.
+    var rank: Int {
+        switch self {
+        case .check: 0
+        case .unlock: 1
+        case .changePIN: 2
+        case .register: 3
+        }
+    }
+}
+
 /// The result of an operation.
 package enum Outcome: Hashable, Sendable {
     /// The PIN was right.
@@ -96,4 +121,21 @@ extension Outcome: Comparable {
         case .failed: nil
         }
     }
+}
+
+extension Outcome {
+    /// All failure reasons, used to detect a mistyped reason in a threshold.
+    package static let failureReasons =
+        [
+            "no-route", "refused", "timeout", "untrusted", "wrong-name", "no-common-protocol", "tls-alert", "closed",
+            "tls-broken",
+        ].map { "connect:" + $0 }
+        + ["closed", "timeout", "malformed-answer", "interrupted"]
+        + [
+            "malformed", "unsupported", "session-required", "authentication-failed", "out-of-order",
+            "challenge-invalid",
+            "attestation-rejected", "not-allowed", "revoked", "pin-key-changed", "rate-limited", "unavailable",
+            "internal",
+        ].map { "refused:" + $0 }
+        + ["revoked", "false-share", "strange-pin-key", "unexpected-answer", "wallets-file"]
 }

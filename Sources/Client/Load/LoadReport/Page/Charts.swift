@@ -199,3 +199,265 @@ struct Charts {
 
     private static func short(_ value: Double) -> String { NumberText.fixed(value, value == value.rounded() ? 0 : 1) }
 }
+
+/// A plot with all coordinates computed, ready for the template.
+///
+/// The template reads the stored properties by name.
+struct Chart {
+    /// The plot's drawing area in SVG coordinates.
+    struct Frame {
+        let width = 360
+        let height = 230
+        let left = 50
+        let right = 348
+        let top = 14
+        let bottom = 204
+        /// The length of the y axis.
+        let rise = 190
+        /// The x coordinate of the y-axis labels, and the y coordinate of the x-axis labels.
+        let labelX = 44
+        let labelY = 221
+    }
+
+    struct Line {
+        let name: String
+        /// CSS classes used on the page: `a` to `d`, `bad` or `quiet`, and `dashed`.
+        let lineStyle: String
+        let path: String
+        /// The outline of the area below the line.
+        let area: String?
+    }
+
+    struct Tick {
+        let place: String
+        let label: String
+        /// Whether the label ends at the tick, because a centered label would extend beyond the picture.
+        var isAtEnd = false
+    }
+
+    /// A stretch of the x axis: a tinted band or an area with a tooltip.
+    struct Stretch {
+        let x: String
+        let span: String
+        let label: String
+    }
+
+    static let frame = Frame()
+
+    let id: String
+    let title: String
+    /// A description with numbers, for readers who cannot see the plot.
+    let summary: String
+    private let x: Scale
+    private let y: Scale
+    private(set) var lines: [Line] = []
+    let xTicks: [Tick]
+    let yTicks: [Tick]
+    private(set) var bands: [Stretch] = []
+    private(set) var marks: [Tick] = []
+    private(set) var hints: [Stretch] = []
+
+    init(
+        id: String,
+        title: String,
+        summary: String,
+        x: Scale,
+        xLabel: (Double) -> String,
+        y: Scale,
+        yLabel: (Double) -> String
+    ) {
+        (self.id, self.title, self.summary, self.x, self.y) = (id, title, summary, x, y)
+        self.xTicks = x.ticks.map {
+            Tick(place: Self.across($0, x), label: xLabel($0), isAtEnd: x.place(of: $0) > 0.95)
+        }
+        self.yTicks = y.ticks.map { Tick(place: Self.down($0, y), label: yLabel($0)) }
+    }
+
+    /// Adds a line through points in ascending x order, leaving a gap at each unknown y.
+    mutating func add(_ name: String, _ style: String, _ points: [(x: Double, y: Double?)], isFilled: Bool = false) {
+        let segments = points.split { $0.y == nil }.map { segment in
+            segment.map { "\(Self.across($0.x, self.x)) \(Self.down($0.y ?? 0, self.y))" }
+        }
+        // A line from a point to itself is drawn as a dot, because line ends are round.
+        let path = segments.map { "M" + ($0.count == 1 ? $0 + $0 : $0).joined(separator: "L") }.joined()
+        let area = segments.map { segment in
+            let ends = [segment.first, segment.last].map { ($0 ?? "").prefix { $0 != " " } }
+            return "M\(ends[0]) \(Self.frame.bottom)L\(segment.joined(separator: "L"))L\(ends[1]) \(Self.frame.bottom)Z"
+        }.joined()
+        self.lines.append(Line(name: name, lineStyle: style, path: path, area: isFilled ? area : nil))
+    }
+
+    mutating func addBand(from start: Double, to end: Double, _ label: String) {
+        self.bands.append(self.stretch(from: start, to: end, label))
+    }
+
+    /// Adds a tooltip.
+    mutating func addHint(from start: Double, to end: Double, _ label: String) {
+        self.hints.append(self.stretch(from: start, to: end, label))
+    }
+
+    /// Adds a vertical line.
+    mutating func addMark(at value: Double, _ label: String) {
+        self.marks.append(Tick(place: Self.across(value, self.x), label: label))
+    }
+
+    private func stretch(from start: Double, to end: Double, _ label: String) -> Stretch {
+        let span = (self.x.place(of: end) - self.x.place(of: start)) * Double(Self.frame.right - Self.frame.left)
+        return Stretch(x: Self.across(start, self.x), span: Self.number(max(span, 0.5)), label: label)
+    }
+
+    private static func across(_ value: Double, _ scale: Scale) -> String {
+        Self.number(Double(Self.frame.left) + scale.place(of: value) * Double(Self.frame.right - Self.frame.left))
+    }
+
+    private static func down(_ value: Double, _ scale: Scale) -> String {
+        Self.number(Double(Self.frame.bottom) - scale.place(of: value) * Double(Self.frame.rise))
+    }
+
+    private static func number(_ value: Double) -> String {
+        let text = NumberText.fixed(value, 1)
+        return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+    }
+}
+
+/// Maps values to positions on an axis, and provides the values for its ticks.
+struct Scale {
+    let lower: Double
+    let upper: Double
+    let isLogarithmic: Bool
+    let ticks: [Double]
+
+    /// Returns the position on the axis, from 0 at its start to 1 at its end.
+    func place(of value: Double) -> Double {
+        let place =
+            if self.isLogarithmic {
+                (log10(max(value, self.lower)) - log10(self.lower)) / (log10(self.upper) - log10(self.lower))
+            } else {
+                (value - self.lower) / (self.upper - self.lower)
+            }
+        return min(max(place, 0), 1)
+    }
+
+    /// Creates an axis from 0 to a round number, with at most five steps.
+    static func linear(upTo highest: Double) -> Scale {
+        let highest = highest > 0 ? highest : 1
+        let magnitude = pow(10, (log10(highest / 5)).rounded(.down))
+        let step = [1, 2, 2.5, 5, 10].map { $0 * magnitude }.first { highest / $0 <= 5.000_001 } ?? 10 * magnitude
+        let steps = Int((highest / step - 1e-9).rounded(.up))
+        return Scale(
+            lower: 0,
+            upper: Double(max(steps, 1)) * step,
+            isLogarithmic: false,
+            ticks: (0...max(steps, 1)).map { Double($0) * step }
+        )
+    }
+
+    /// Creates an axis from a power of ten to the next 1, 2 or 5 times a power of ten above the highest value.
+    static func logarithmic(from lowest: Double, to highest: Double) -> Scale {
+        let lowest = max(lowest, 1)
+        let lower = pow(10, log10(lowest).rounded(.down))
+        let wanted = max(highest, lowest * 1.01)
+        var candidates: [Double] = []
+        for exponent in 0...12 {
+            candidates += [1.0, 2, 5].map { $0 * lower * pow(10, Double(exponent)) }
+        }
+        let upper = candidates.first { $0 >= wanted && $0 > lower } ?? wanted
+        let inside = candidates.filter { $0 <= upper * 1.000_001 }
+        let decades = inside.filter { Self.isPowerOfTen($0) }
+        return Scale(lower: lower, upper: upper, isLogarithmic: true, ticks: inside.count <= 7 ? inside : decades)
+    }
+
+    private static func isPowerOfTen(_ value: Double) -> Bool {
+        let exponent = log10(value)
+        return (exponent - exponent.rounded()).magnitude < 1e-6
+    }
+
+    /// Creates an axis in seconds with ticks at round clock times.
+    static func time(from start: Double, to end: Double) -> Scale {
+        let steps: [Double] = [
+            1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400,
+        ]
+        let end = end > start ? end : start + 1
+        let step = steps.first { (end - start) / $0 <= 6 } ?? (end - start) / 5
+        let first = (start / step).rounded(.up) * step
+        return Scale(
+            lower: start,
+            upper: end,
+            isLogarithmic: false,
+            ticks: Array(stride(from: first, through: end + 1e-9, by: step))
+        )
+    }
+
+    /// Formats a time as `40 s`, `1:30`, `5 min` or `2 h`, depending on the length of the run.
+    static func timeLabel(_ seconds: Double, of scale: Scale) -> String {
+        let whole = Int(seconds.rounded())
+        if scale.upper <= 120 { return whole == 0 ? "0" : "\(whole) s" }
+        if whole == 0 { return "0" }
+        if whole.isMultiple(of: 3600) { return "\(whole / 3600) h" }
+        if whole.isMultiple(of: 60), whole < 3600 { return "\(whole / 60) min" }
+        let minutes = (whole % 3600) / 60
+        if whole >= 3600 { return "\(whole / 3600):\(Self.twoDigits(minutes)) h" }
+        return "\(minutes):\(Self.twoDigits(whole % 60))"
+    }
+
+    private static func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+}
+
+/// The intervals of a run as plot points.
+///
+/// If there are too many, neighbors are merged.
+struct Timeline {
+    /// The maximum number of points, each of which must be wider than a pixel.
+    private static let pointLimit = 240
+
+    /// An interval, or several merged neighbors.
+    struct Point {
+        /// The seconds since the start of the run.
+        let start: Double
+        let end: Double
+        let totals: Totals
+        /// The sums over all operations.
+        let figures: OperationFigures
+        /// The gauges at the end.
+        let gauges: Gauges
+        let plannedRate: Double?
+
+        var seconds: Double { self.end - self.start }
+    }
+
+    let points: [Point]
+    let start: Double
+    let end: Double
+    let warmup: (from: Double, to: Double)?
+
+    init(_ result: RunResult, limit: Int = Self.pointLimit) {
+        let intervals = result.intervals
+        let count = min(limit, intervals.count)
+        self.points = (0..<count).compactMap { place in
+            Self.point(intervals[(intervals.count * place / count)..<(intervals.count * (place + 1) / count)])
+        }
+        self.start = self.points.first?.start ?? 0
+        self.end = self.points.last?.end ?? 1
+        let warmup = intervals.filter(\.isWarmup)
+        self.warmup = warmup.last.map { (warmup[0].start.inSeconds, $0.end.inSeconds) }
+    }
+
+    private static func point(_ group: ArraySlice<Interval>) -> Point? {
+        guard let first = group.first, let last = group.last else { return nil }
+        let totals = Totals(ofAll: group)
+        let planned = group.compactMap(\.gauges.plannedRate)
+        return Point(
+            start: first.start.inSeconds,
+            end: last.end.inSeconds,
+            totals: totals,
+            figures: totals.figures(),
+            gauges: last.gauges,
+            plannedRate: planned.isEmpty ? nil : planned.reduce(0, +) / Double(planned.count)
+        )
+    }
+
+    /// Returns a value for each point, placed at the middle of its time.
+    func line(_ value: (Point) -> Double?) -> [(x: Double, y: Double?)] {
+        self.points.map { (($0.start + $0.end) / 2, value($0)) }
+    }
+}

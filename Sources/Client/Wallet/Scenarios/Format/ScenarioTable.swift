@@ -180,3 +180,33 @@ extension Shape {
         ).shape
     }
 }
+
+/// The scenario format as a JSON schema, which lets editors complete and check scenario files.
+package enum ScenarioSchema {
+    /// The text of the schema, as published in docs/scenario.schema.json.
+    package static var text: String {
+        SchemaWriter(
+            title: "A scenario of the wallet",
+            description: "Generated from the table of keys; `wallet run --check` checks the same rules and more.",
+            definitions: [
+                StepTable.anyStep, ScenarioTable.device, StepTable.action, StepTable.step, StepTable.screen,
+                StepTable.record,
+            ],
+            // Any value can be a placeholder defined by `for each` or `keep`.
+            placeholder: "[$][{]"
+        ).text(ScenarioTable.root)
+    }
+}
+
+/// The key reference in docs/testing-guide.md.
+package enum ScenarioManual {
+    /// Markdown tables for the file's keys, the steps, and the expectations.
+    package static var markdown: String {
+        let tables: [(String, [Field])] = [
+            ("The file", ScenarioTable.root), ("`server`", ServerTable.settings), ("`wallet`", AppSettings.fields),
+            ("Steps", StepTable.all), ("`expect`", ExpectationTable.screen),
+            ("`server` as a step", ExpectationTable.server),
+        ]
+        return tables.map { "#### \($0)\n\n\(TextLayout.markdown($1))" }.joined(separator: "\n\n") + "\n"
+    }
+}

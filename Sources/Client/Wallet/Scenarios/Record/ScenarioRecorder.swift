@@ -8,6 +8,7 @@ internal import Synchronization
 internal import Vocabulary
 package import WalletCore
 internal import WalletFlows
+internal import Yams
 
 /// Records a scenario while a person or program uses a new phone in a lab, with an expectation after each action.
 ///
@@ -264,5 +265,124 @@ package final class ScenarioRecorder: Sendable {
             parts.append("values: \(RecordedText.fields(values.map { ($0.key, .word($0.value.text)) }))")
         }
         return parts.joined(separator: ", ")
+    }
+}
+
+/// Formats the values in a recorded scenario as single-line YAML.
+enum RecordedText {
+    /// Returns the text in quotes, in which `${` does not begin a name.
+    static func quoted(_ text: String) -> String { JSONText.quoted(text.replacing("${", with: "\(Step.dollar){")) }
+
+    static func fields(_ fields: [(String, ConfigValue)]) -> String {
+        "{\(fields.map { "\($0.0): \(Self.text($0.1))" }.joined(separator: ", "))}"
+    }
+
+    private static func text(_ value: ConfigValue) -> String {
+        switch value.content {
+        case .nothing: "~"
+        case .word(let word): word.wholeMatch(of: /[A-Za-z0-9._-]+/) == nil ? Self.quoted(word) : word
+        case .list(let list): "[\(list.map(Self.text).joined(separator: ", "))]"
+        case .fields(let fields): Self.fields(fields.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+        }
+    }
+}
+
+/// The lab server's settings that can be written to a scenario.
+enum RecordedServer {
+    /// Reads the settings from the lab server's configuration file.
+    ///
+    /// Settings from the command line are not included.
+    static func settings(lab: String) throws -> [(name: String, value: String)] {
+        let file = try LabFile(of: LabFolder(lab)).server + "/server.yaml"
+        let text = try DurableFile.readText(file, atMost: 1 << 20)
+        let root = try Yams.compose(yaml: text)
+        return ServerTable.settings.compactMap { field in
+            let path = field.name.split(separator: ".").map(String.init)
+            guard let value = root?[path[0]]?[path[1]], let text = Self.text(value) else { return nil }
+            return (field.name, text)
+        }
+    }
+
+    private static func text(_ node: Node) -> String? {
+        if let sequence = node.sequence { return "[\(sequence.compactMap(Self.text).joined(separator: ", "))]" }
+        return node.scalar?.string
+    }
+}
+
+extension WalletSettings {
+    /// Returns the value under its name in a scenario if it differs from the app's default.
+    fileprivate func differing<Value: Equatable>(
+        _ name: String,
+        _ value: Value,
+        _ standard: Value,
+        _ text: (Value) -> String
+    ) -> [(String, ConfigValue)] {
+        value == standard ? [] : [(name, .word(text(value)))]
+    }
+
+    var recorded: [(String, ConfigValue)] {
+        let (wording, times) = (Wording(), LockTimes())
+        func duration(_ duration: Duration) -> String { "\(duration.milliseconds)ms" }
+        return self.differing("language", self.wording.language, wording.language, \.rawValue)
+            + self.differing("product", self.wording.product, wording.product) { $0 }
+            + self.differing("link_base", self.linkBase, nil) { $0 ?? "" }
+            + self.differing("lock_after_background", self.lockTimes.background, times.background, duration)
+            + self.differing("lock_after_inactivity", self.lockTimes.inactivity, times.inactivity, duration)
+            + self.differing("lock_warning_after", self.lockTimes.warning, times.warning, duration)
+            + self.differing("pin_after_enrollment", self.pinAfterEnrollment, false) { "\($0)" }
+            + self.differing("confirm_with_prompt", self.confirmsWithPrompt, false) { "\($0)" }
+    }
+}
+
+/// Replaces the PINs a person types with test PINs.
+///
+/// The same PIN always gets the same replacement, which breaks the same PIN rule, if any.
+///
+/// A recording must never contain a PIN that the person also uses elsewhere. To recognize repeated PINs, the typed ones
+/// are kept in memory while the recording is in progress. Recording is possible only with a lab.
+struct TestPINs {
+    private var known: [(entry: PINEntry, text: String)] = []
+
+    /// - Parameter texts: Test PINs of an existing recording, which stand for themselves.
+    init(known texts: [String] = []) {
+        self.known = texts.compactMap { text in
+            guard case .complete(let entry) = PINInput(typed: text.utf8) else { return nil }
+            return (entry, text)
+        }
+    }
+
+    /// Returns the digits to record for an input.
+    mutating func text(for input: PINInput) -> String {
+        guard case .complete(let entry) = input else {
+            // An incomplete PIN is never compared with another one, so only its kind matters.
+            return if case .malformed(.digitsOnly) = input { "02479x" } else { "02479" }
+        }
+        if let (_, text) = self.known.first(where: { $0.entry.isEqual(to: entry) }) { return text }
+        let used = Set(self.known.map(\.text))
+        let candidates = Self.candidates(entry.brokenRule)
+        // Each rule has as many candidates as PINs that break it, and a thousand candidates break no rule.
+        let text = candidates.first { !used.contains($0) } ?? candidates[candidates.count - 1]
+        // The caller's entry is wiped once the flows release it. This copy lasts until the recording ends.
+        if case .complete(let copy) = input.enteredAgain() { self.known.append((copy, text)) }
+        return text
+    }
+
+    /// Returns test PINs that break the given rule for new PINs, or no rule if it is nil.
+    private static func candidates(_ rule: PINRule?) -> [String] {
+        let all: [String] =
+            switch rule {
+            case .some(.differentDigits): (0...9).map { String(repeating: "\($0)", count: 6) }
+            case .some(.notAscending): (0...4).map { start in (start...(start + 5)).map { "\($0)" }.joined() }
+            case .some(.notDescending): (5...9).map { start in (0...5).map { "\(start - $0)" }.joined() }
+            case .some(.sixCharacters), .some(.digitsOnly), .none:
+                (0..<1000).map { number in
+                    let digits = "\((24_791 + number * 111_053) % 1_000_000)"
+                    return String(repeating: "0", count: 6 - digits.count) + digits
+                }
+            }
+        return all.filter { text in
+            guard case .complete(let entry) = PINInput(typed: text.utf8) else { return false }
+            return entry.brokenRule == rule
+        }
     }
 }

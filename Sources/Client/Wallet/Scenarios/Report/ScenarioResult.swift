@@ -1,4 +1,6 @@
 internal import ConfigText
+internal import Foundation
+package import TerminalApp
 
 /// The result of a scenario.
 package struct ScenarioResult: Hashable, Sendable {
@@ -173,4 +175,64 @@ extension Duration {
         let digits = "\(thousandths)"
         return "\(seconds).\(String(repeating: "0", count: max(0, 3 - digits.count)))\(digits)"
     }
+}
+
+/// A record of one executed step, for reports that show individual steps.
+package struct StepRecord: Hashable, Sendable {
+    /// The line in the file.
+    package var line: Int
+    /// The text of the step.
+    package var text: String
+    package var outcome = Outcome.done
+    package var duration: Duration
+    /// The phone in use after the step.
+    ///
+    /// Every phone has its own screen.
+    package var phone: String
+    /// The picture on the phone after the step.
+    package var picture: Picture
+    /// The flow steps that the app took during this step.
+    package var trace: [String]
+    /// The lines that the server logged during this step.
+    package var log: [String] = []
+    /// The time at which the step started, in milliseconds since 1970.
+    ///
+    /// Used to match log lines to steps.
+    package var startMilliseconds: Int64
+
+    package enum Outcome: Hashable, Sendable {
+        case done
+        case failed
+        case skipped(String)
+    }
+}
+
+extension [StepRecord] {
+    /// Assigns each log line to the last step that began before the line was written.
+    ///
+    /// A line without a timestamp belongs with the line before it. Lines logged before the first step are dropped.
+    mutating func assign(log: String) {
+        var index: Int?
+        for line in log.split(separator: "\n").map(String.init) {
+            if let time = LogTime.milliseconds(of: line) { index = self.lastIndex { $0.startMilliseconds <= time } }
+            if let index { self[index].log.append(TextLayout.harmless(line)) }
+        }
+    }
+}
+
+/// Parses the timestamp of a server log line in either format.
+enum LogTime {
+    /// Returns the timestamp in milliseconds since 1970, or nil if the line does not start with one.
+    static func milliseconds(of line: String) -> Int64? {
+        var text = line[...]
+        let name = "{\"time\":\""
+        if text.hasPrefix(name) { text = text.dropFirst(name.count) }
+        guard let end = text.prefix(30).firstIndex(of: "Z") else { return nil }
+        let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        guard let date = try? Date(String(text[...end]), strategy: style) else { return nil }
+        return Int64((date.timeIntervalSince1970 * 1000).rounded())
+    }
+
+    /// The current time according to the system clock, as used in the log.
+    static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
 }

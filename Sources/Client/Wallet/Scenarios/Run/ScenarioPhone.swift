@@ -1,5 +1,6 @@
-internal import SimulatedPhone
 internal import Phone
+internal import SimulatedPhone
+internal import Synchronization
 internal import TerminalApp
 internal import Vocabulary
 internal import WalletCore
@@ -131,5 +132,87 @@ final class ScenarioPhone {
                     + "`device: {conditions: none}`"
             )
         }
+    }
+}
+
+/// Records events from a phone's wallet.
+final class EventRecorder: Sendable {
+    private struct State {
+        var trace: [String] = []
+        var ofStep: [String] = []
+        var reached: [String] = []
+        var events: [AppEvent] = []
+    }
+
+    private let state = Mutex(State())
+    private let process: SimulatedProcess
+
+    init(_ process: SimulatedProcess) {
+        self.process = process
+    }
+
+    /// Records an event unless the process is dead.
+    func record(_ event: WalletEvent) {
+        guard !self.process.isDead else { return }
+        self.state.withLock { state in
+            switch event {
+            case .step(let step):
+                state.trace.append(step.description)
+                state.ofStep.append(step.description)
+                if !state.reached.contains(step.description) { state.reached.append(step.description) }
+            case .event(let event):
+                state.events.append(event)
+            case .screen, .locked:
+                return
+            }
+        }
+    }
+
+    /// The steps taken since ``clearTrace()`` was last called.
+    var trace: [String] { self.state.withLock(\.trace) }
+
+    /// All steps taken so far, without duplicates.
+    var reached: [String] { self.state.withLock(\.reached) }
+
+    /// Starts a new trace.
+    ///
+    /// Called after the current one has been compared.
+    func clearTrace() { self.state.withLock { $0.trace = [] } }
+
+    /// Returns the flow steps taken since the last call, even if the trace was cleared in between.
+    func takeStepsOfStep() -> [String] {
+        self.state.withLock { state in
+            defer { state.ofStep = [] }
+            return state.ofStep
+        }
+    }
+
+    /// The events that no call of ``forgetEvents(through:)`` has removed.
+    var events: [AppEvent] { self.state.withLock(\.events) }
+
+    /// Removes the events up to the one at this index, or all of them if it is nil.
+    func forgetEvents(through index: Int? = nil) {
+        self.state.withLock { state in state.events.removeFirst(index.map { $0 + 1 } ?? state.events.count) }
+    }
+}
+
+/// A phone's clock.
+///
+/// It follows the lab's clock, but the owner can set it.
+final class PhoneClock: WallClock {
+    private let lab: any WallClock
+    private let ahead = Mutex(Duration.zero)
+
+    init(_ lab: any WallClock) {
+        self.lab = lab
+    }
+
+    func now() -> Timestamp {
+        self.lab.now() + self.ahead.withLock { $0 }
+    }
+
+    /// Sets the clock forward by a duration, or back by a negative one.
+    func set(by change: Duration) {
+        self.ahead.withLock { $0 += change }
     }
 }

@@ -243,3 +243,165 @@ extension Renderer {
         return keys
     }
 }
+
+extension Renderer {
+    /// Renders the picture as lines without boxes and symbols, for screen readers and for terminals without cursor
+    /// movement.
+    ///
+    /// The result is printed again after every relevant change (see ``change(_:)``). It leaves out the keys of every
+    /// screen (``phoneKeys(_:)``) and what the user types (``typed(_:)``), which would repeat the lines.
+    package func text(_ picture: Picture) -> [String] {
+        if let link = picture.link {
+            var other = link
+            other.source = link.source == .app ? .externalScanner : .app
+            let source = picture.words(link.source == .app ? "from an app" : "from QR code")
+            return ["Link \(source) (\(Self.keys(other, picture.words).joined(separator: ", "))):"]
+        }
+        var lines: [String] = []
+        switch picture.place {
+        case .background: lines.append(picture.words("The app is in the background."))
+        case .ended: lines.append(picture.words("The app is not running."))
+        case .inFront:
+            if picture.screen.kind == .osPrompt { lines.append("[\(picture.phone) \(picture.words("asks"))]") }
+            var calm = picture.screen
+            calm.values["remainingMs"] = nil
+            calm.inputs = []
+            let builder = ScreenLayoutBuilder(
+                screen: calm,
+                picture: picture,
+                width: max(20, self.size.columns - 1),
+                palette: self.palette,
+                density: .tight
+            )
+            lines += builder.upper.map(\.text)
+            if picture.keys.takesPIN { lines.append(picture.words("Type 6 digits.")) }
+            lines += self.actions(picture)
+        }
+        if !picture.note.isEmpty { lines.append("(\(Columns.harmless(picture.note, self.palette)))") }
+        return lines
+    }
+
+    /// Returns a line for each action with its key, and with Enter and Esc if they select it, too.
+    private func actions(_ picture: Picture) -> [String] {
+        picture.keys.entries.enumerated().map { index, entry in
+            let others = [
+                picture.selected == index ? "Enter" : nil, picture.keys.wayBack == entry.target ? "Esc" : nil,
+            ].compactMap(\.self)
+            let hint = others.isEmpty ? "" : " (\(others.joined(separator: ", ")))"
+            return "\(entry.key): \(Columns.harmless(entry.title, self.palette))\(hint)"
+        }
+    }
+
+    /// Returns the line with the keys that every screen has.
+    func phoneKeys(_ picture: Picture) -> String {
+        "[\((picture.help ?? Self.phoneKeys(picture)).joined(separator: ", "))]"
+    }
+
+    /// Returns the text that the user has typed: a link, or a mark for each digit.
+    func typed(_ picture: Picture) -> String {
+        picture.link.map { Columns.harmless($0.text, self.palette) } ?? String(repeating: "*", count: picture.typed)
+    }
+
+    /// Returns the part of a picture that must be printed again when it changes.
+    ///
+    /// Countdowns and typed digits are left out, because printing every change to them would flood the screen.
+    static func change(_ picture: Picture) -> Picture {
+        var calm = picture
+        calm.typed = 0
+        calm.link?.text = ""
+        calm.behind = nil
+        if calm.screen.values["remainingMs"] != nil {
+            calm.screen.values["remainingMs"] = .number(0)
+            calm.screen.message = ""
+        }
+        return calm
+    }
+}
+
+/// A grid of styled characters.
+///
+/// Drawing outside its bounds has no effect.
+struct Canvas: Hashable, Sendable {
+    private struct Cell: Hashable, Sendable {
+        var character: Character = " "
+        var style = TextStyle.plain
+        /// Whether this is the right half of a wide character.
+        var isContinued = false
+    }
+
+    let size: TerminalSize
+    private var rows: [[Cell]]
+
+    init(_ size: TerminalSize) {
+        self.size = size
+        self.rows = Array(repeating: Array(repeating: Cell(), count: size.columns), count: size.rows)
+    }
+
+    /// A rectangle within the grid.
+    struct Area: Hashable, Sendable {
+        var column: Int
+        var row: Int
+        var width: Int
+        var height: Int
+    }
+
+    mutating func write(_ text: String, column: Int, row: Int, _ style: TextStyle = .plain) {
+        guard self.rows.indices.contains(row) else { return }
+        var column = column
+        for character in text {
+            let width = Columns.width(character)
+            guard column >= 0, column + width <= self.size.columns else { return }
+            self.rows[row][column] = Cell(character: character, style: style)
+            if width == 2 { self.rows[row][column + 1] = Cell(style: style, isContinued: true) }
+            column += width
+        }
+    }
+
+    /// Draws a box and clears its interior.
+    mutating func frame(_ area: Area, _ box: Glyphs.Box, _ style: TextStyle) {
+        let line = String(repeating: String(box.horizontal), count: max(0, area.width - 2))
+        let space = String(repeating: " ", count: max(0, area.width - 2))
+        self.write("\(box.corners[0])\(line)\(box.corners[1])", column: area.column, row: area.row, style)
+        for row in area.row + 1..<max(area.row + 1, area.row + area.height - 1) {
+            self.write(String(box.vertical), column: area.column, row: row, style)
+            self.write(space, column: area.column + 1, row: row)
+            self.write(String(box.vertical), column: area.column + area.width - 1, row: row, style)
+        }
+        let last = area.row + area.height - 1
+        self.write("\(box.corners[3])\(line)\(box.corners[2])", column: area.column, row: last, style)
+    }
+
+    /// Dims the contents so that whatever is drawn next stands out.
+    mutating func fade() {
+        for row in self.rows.indices {
+            for column in self.rows[row].indices { self.rows[row][column].style = .dim }
+        }
+    }
+
+    /// The text of each row, split into runs of the same style, without trailing spaces.
+    var runs: [[StyledText]] {
+        self.rows.map { row in
+            var runs: [StyledText] = []
+            let end = row.lastIndex { $0.character != " " || $0.style == .selected || $0.isContinued }
+            for cell in row[..<(end.map { $0 + 1 } ?? 0)] where !cell.isContinued {
+                if runs.last?.style != cell.style { runs.append(StyledText(text: "", style: cell.style)) }
+                runs[runs.count - 1].text.append(cell.character)
+            }
+            return runs
+        }
+    }
+
+    /// Returns the rows as terminal output without trailing spaces.
+    func lines(_ palette: Palette) -> [String] {
+        self.runs.map { runs in
+            var line = ""
+            var style = TextStyle.plain
+            for run in runs {
+                if run.style != style { line += palette.end + palette.begin(run.style) }
+                style = run.style
+                line += run.text
+            }
+            return style == .plain ? line : line + palette.end
+        }
+    }
+}

@@ -1,4 +1,6 @@
 internal import FoundationEssentials
+internal import Statements
+internal import Vocabulary
 
 /// A wallet's files cannot be used.
 ///
@@ -167,5 +169,135 @@ final class LocalStore {
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
         guard let data = try? encoder.encode(value) else { preconditionFailure("a state of plain values encodes") }
         return Array(data)
+    }
+}
+
+/// The format of `state.json`, which contains the state and a checksum of all its values.
+///
+/// The checksum detects damage. For example, a flipped bit in a key name could make a wallet look as if it had not been
+/// set up. The checksum does not protect against deliberate changes to the file; only the slots and the server do.
+struct StateFile: Codable {
+    let state: LocalState
+    /// Nil only until ``init(_:)`` has computed it.
+    private var checksum: StoredID<SHA256DigestKind>?
+
+    private enum Key: String, CodingKey {
+        case checksum
+    }
+
+    /// Adds the checksum to a state.
+    init(_ state: LocalState) {
+        self.state = state
+        self.checksum = Self.checksum(of: self.tree)
+    }
+
+    /// Reads a file.
+    ///
+    /// - Throws: ``StorageError/otherVersion(_:version:)``, or ``StorageError/notAsWritten(_:)`` if the file's
+    ///   structure, a key or a value is not as the app wrote it.
+    init(reading bytes: [UInt8]) throws(StorageError) {
+        let data = Data(bytes)
+        if let version = (try? JSONDecoder().decode(Version.self, from: data))?.version,
+            version != LocalState.currentVersion
+        {
+            throw .otherVersion(.state, version: version)
+        }
+        guard let file = try? JSONDecoder().decode(StateFile.self, from: data),
+            let tree = try? JSONDecoder().decode(StoredTree.self, from: data), tree == file.tree,
+            file.checksum == Self.checksum(of: tree)
+        else { throw .notAsWritten(.state) }
+        self = file
+    }
+
+    init(from decoder: any Decoder) throws {
+        self.state = try LocalState(from: decoder)
+        self.checksum = try decoder.container(keyedBy: Key.self).decode(
+            StoredID<SHA256DigestKind>.self,
+            forKey: .checksum
+        )
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        try self.state.encode(to: encoder)
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encodeIfPresent(self.checksum, forKey: .checksum)
+    }
+
+    /// The contents of the file.
+    var bytes: [UInt8] { LocalStore.encode(self) }
+
+    private var tree: StoredTree {
+        guard let tree = try? JSONDecoder().decode(StoredTree.self, from: Data(self.bytes)) else {
+            preconditionFailure("an encoded state decodes")
+        }
+        return tree
+    }
+
+    private static func checksum(of tree: StoredTree) -> StoredID<SHA256DigestKind>? {
+        guard case .object(var fields) = tree else { return nil }
+        fields["checksum"] = nil
+        return StoredID(StoredTree.object(fields).digest)
+    }
+
+    private struct Version: Codable {
+        var version: Int
+    }
+}
+
+/// Any JSON value.
+///
+/// Used to compare a file with the state that was read from it.
+///
+/// Decoders ignore unknown keys, so a damaged name would look like a missing value.
+enum StoredTree: Hashable, Decodable {
+    case object([String: StoredTree])
+    case list([StoredTree])
+    case text(String)
+    case number(Int64)
+    case truth(Bool)
+    case null
+
+    init(from decoder: any Decoder) throws {
+        let value = try decoder.singleValueContainer()
+        if value.decodeNil() {
+            self = .null
+        } else if let truth = try? value.decode(Bool.self) {
+            self = .truth(truth)
+        } else if let number = try? value.decode(Int64.self) {
+            self = .number(number)
+        } else if let text = try? value.decode(String.self) {
+            self = .text(text)
+        } else if let list = try? value.decode([StoredTree].self) {
+            self = .list(list)
+        } else {
+            self = .object(try value.decode([String: StoredTree].self))
+        }
+    }
+
+    /// The SHA-256 digest of the value in a canonical form, with sorted keys and length-prefixed text.
+    ///
+    /// This makes it independent of how a particular version of the JSON encoder writes the value.
+    var digest: SHA256Digest {
+        var bytes: [UInt8] = []
+        self.add(to: &bytes)
+        return .of(bytes)
+    }
+
+    private func add(to bytes: inout [UInt8]) {
+        switch self {
+        case .object(let fields):
+            bytes += Array("o\(fields.count):".utf8)
+            for (name, value) in fields.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
+                StoredTree.text(name).add(to: &bytes)
+                value.add(to: &bytes)
+            }
+        case .list(let values):
+            bytes += Array("l\(values.count):".utf8)
+            for value in values { value.add(to: &bytes) }
+        case .text(let text): bytes += Array("s\(text.utf8.count):\(text)".utf8)
+        case .number(let number): bytes += Array("n\(number);".utf8)
+        case .truth(let truth): bytes += Array(truth ? "t".utf8 : "f".utf8)
+        case .null: bytes += Array("0".utf8)
+        }
     }
 }

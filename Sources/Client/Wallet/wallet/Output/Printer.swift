@@ -1,6 +1,7 @@
-internal import Synchronization
+import ArgumentParser
 internal import HostSystem
 internal import Phone
+internal import Synchronization
 internal import WalletCore
 internal import WalletFlows
 
@@ -133,4 +134,33 @@ struct Ink {
     private func paint(_ text: String, _ code: String) -> String {
         self.isOn ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
     }
+}
+
+/// An error that ends a command, with a message for the user and an exit status.
+struct WalletCommandFailure: Error {
+    var status: WalletExitStatus
+    var message: String
+
+    init(status: WalletExitStatus, message: String) {
+        self.status = status
+        self.message = message
+    }
+
+    /// Converts an error thrown by a command.
+    init(_ error: any Error) {
+        if let failure = error as? WalletCommandFailure {
+            self = failure
+        } else {
+            let error = PhoneError(error)
+            self.init(status: error.exitStatus, message: error.description)
+        }
+    }
+
+    static func usage(_ message: String) -> WalletCommandFailure {
+        WalletCommandFailure(status: .usage, message: message)
+    }
+}
+
+extension WalletExitStatus {
+    var exitCode: ExitCode { ExitCode(self.rawValue) }
 }

@@ -1,0 +1,356 @@
+internal import PINPolicy
+internal import PostgreSQLClient
+internal import Vocabulary
+internal import WalletStore
+
+extension StoreTransaction {
+    /// Registers a wallet with its attempt record, which exists from this point on.
+    func register(_ registration: NewRegistration) throws -> RegisterOutcome {
+        if self.facts.isSolutionRevoked { return .solutionRevoked }
+        let barred = try self.run(
+            "select 1 from barred_hardware_keys where digest = $1",
+            [.bytes(registration.hardwareKeyDigest.bytes)]
+        )
+        if barred.count > 0 { return .hardwareKeyBarred }
+        if let found = try self.lock(registration.walletID) {
+            if let rejection = found.row.rejection(of: registration) { return rejection }
+            try self.remove([registration.walletID])
+        }
+        try self.insert(registration)
+        return .registered(receiptVersion: self.facts.receiptVersion)
+    }
+
+    private func insert(_ registration: NewRegistration) throws {
+        let values = StoredValues(registering: registration, epoch: UInt32(self.facts.epoch))
+        let id = PostgreSQLValue.bytes(registration.walletID.bytes)
+        try self.run(
+            "insert into wallets (id, record) values ($1, $2)",
+            [id, .bytes(values.narrow(by: self.key))]
+        )
+        let inserted = try self.run(
+            """
+            insert into wallet_values (id, version, pin_key_id, identity, unlock_share, presence_share, deletion_code,
+                recovery_mac, hardware_key, next_unlock, next_presence, deletion_digest, registered_at, attested)
+            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) returning place
+            """,
+            [id] + values.wide + [
+                registration.deletionCode.map { .bytes($0.digest.bytes) } ?? .null,
+                .number(registration.now.milliseconds), .text(registration.attested),
+            ]
+        )
+        guard let number = inserted.number(0, 0) else { throw StoreError.corrupt }
+        try self.run(
+            "insert into unopened (place, id, registered_at) values ($1, $2, $3)",
+            [.number(number), id, .number(registration.now.milliseconds)]
+        )
+    }
+
+    /// Removes some registrations made before `time` without a session, and the marks of those that had one.
+    ///
+    /// Returns the number of removed wallets, and whether more may follow.
+    func sweep(unopenedSince time: Timestamp, limit: Int) throws -> (removed: Int, hasMore: Bool) {
+        let due = try self.run(
+            "select place, id from unopened where registered_at < $1 order by place limit $2",
+            [.number(time.milliseconds), .number(Int64(limit))]
+        )
+        var removed: [WalletID] = []
+        for place in 0..<due.count {
+            guard let number = due.number(place, 0) else { throw StoreError.corrupt }
+            // A damaged row stays, so that the damage is reported when its wallet is accessed.
+            if let wallet = due.bytes(place, 1).flatMap({ WalletID($0) }), let found = try self.lockIntact(wallet),
+                !found.row.state.sessionOpened, found.row.state.revocation == nil, found.row.key.number == number
+            {
+                removed.append(wallet)
+            } else {
+                try self.run("delete from unopened where place = $1", [.number(number)])
+            }
+        }
+        try self.remove(removed)
+        return (removed.count, due.count == limit)
+    }
+}
+
+/// Steps for attempts with an instruction that writes, and for confirmations of shares.
+extension StoreTransaction {
+    /// The class of the advisory locks of recovery codes.
+    private static let codeLocks: Int64 = 0x7250_494E
+
+    /// Counts and judges an attempt and writes its effect, in one transaction with the deny list.
+    ///
+    /// Both rows are written for every verdict, so that a full disk does not reveal whether a PIN was right.
+    func step(_ attempt: Attempt) throws -> (outcome: AttemptOutcome, leaf: AttemptLeaf?) {
+        if case .linkRecoveryCode(let mac) = attempt.effect { try self.lock(recoveryCode: mac) }
+        guard var values = try self.lock(attempt.walletID) else { throw StoreError.corrupt }
+        let (outcome, judgment, leaf) = try values.decide(attempt, self.facts)
+        guard let judgment else {
+            try self.keep(values)
+            return (outcome, nil)
+        }
+        let isRight = judgment.verdict == .valid
+        let effect = isRight ? try values.row.apply(attempt.effect) { try self.denied($0) != nil } : outcome
+        try self.keepAll(values)
+        return (effect, leaf)
+    }
+
+    /// Orders a link to a recovery code and the code's denial, so that the later one sees the earlier one's commit.
+    ///
+    /// Otherwise, each could read the state before the other (write skew), and the wallet would stay linked and in use.
+    func lock(recoveryCode mac: [UInt8]) throws {
+        try self.run(
+            "select pg_advisory_xact_lock(hashtextextended(encode($1, 'hex'), $2))",
+            [.bytes(mac), .number(Self.codeLocks)]
+        )
+    }
+
+    /// Returns the time at which a recovery code was denied, or nil if it is not on the deny list.
+    func denied(_ mac: [UInt8]) throws -> Timestamp? {
+        let found = try self.run("select denied_at from denied_recovery_codes where mac = $1", [.bytes(mac)])
+        return found.count == 0 ? nil : try found.time(0, 0)
+    }
+
+    func confirm(_ confirmation: ShareConfirmation) throws -> ShareConfirmationOutcome {
+        guard var values = try self.lock(confirmation.walletID) else { throw StoreError.corrupt }
+        if let revocation = values.row.state.revocation(isSolutionRevoked: self.facts.isSolutionRevoked) {
+            return .revoked(revocation)
+        }
+        // A PIN change that was sent earlier takes effect before this step or, because it names the old identity,
+        // never.
+        guard values.row.identity == confirmation.identity,
+            confirmation.resealed.count == values.row.identity.count
+        else { return .notOffered }
+        values.row.identity = confirmation.resealed
+        if let unlock = confirmation.unlock {
+            guard unlock == values.next.unlock, unlock.count == values.row.unlockShare.count else { return .notOffered }
+            values.row.unlockShare = unlock
+            values.next.unlock = nil
+        }
+        if let presence = confirmation.presence {
+            guard presence == values.next.presence, presence.count == values.row.presenceShare.count else {
+                return .notOffered
+            }
+            values.row.presenceShare = presence
+            values.next.presence = nil
+        }
+        try self.keepAll(values)
+        return .replaced
+    }
+}
+
+extension PostgreSQLRows {
+    /// A time in milliseconds, which the store always writes.
+    func time(_ row: Int, _ column: Int) throws(StoreError) -> Timestamp {
+        guard let number = self.number(row, column) else { throw .corrupt }
+        return Timestamp(milliseconds: number)
+    }
+
+    /// An identifier, which the store always writes.
+    func identifier<Kind>(_ row: Int, _ column: Int) throws(StoreError) -> FixedBytes<Kind> {
+        guard let value = self.bytes(row, column).flatMap({ FixedBytes<Kind>($0) }) else { throw .corrupt }
+        return value
+    }
+
+    /// The cursor in this column after which the next page begins, or nil if fewer than `limit` rows were found.
+    func nextPage(after column: Int, _ limit: Int) -> UInt64? {
+        self.count < limit ? nil : self.number(self.count - 1, column).map { UInt64(bitPattern: $0) }
+    }
+}
+
+extension PostgreSQLValue {
+    /// The cursor after which a page of rows begins, or nil for the first page.
+    static func after(_ cursor: UInt64?) -> PostgreSQLValue { .number(cursor.map { Int64(bitPattern: $0) } ?? -1) }
+}
+
+/// Steps that end wallets.
+///
+/// Each destroys the wallet's shares in its commit. A wallet that has already ended is left unchanged.
+extension StoreTransaction {
+    func revoke(byDeletionCode digest: SHA256Digest, at now: Timestamp) throws -> CodeRevocationOutcome {
+        guard let wallet = try self.wallet(ofDeletionCode: digest) else { return .notRecognised }
+        guard let values = try self.lock(wallet) else { return .notRecognised }
+        let isFirst = try self.end(values, as: .byDeletionCode, at: now)
+        return .revoked(wallet, at: isFirst ? now : values.row.state.revokedAt)
+    }
+
+    func recordWipe(of wallet: WalletID, at now: Timestamp) throws {
+        guard let values = try self.lock(wallet) else { return }
+        try self.end(values, as: .byWipe, at: now)
+    }
+
+    /// Reads every wallet before ending any, so that nothing is written if one is unknown.
+    func revoke(wallets: [WalletID], at now: Timestamp) throws -> WalletsRevocationOutcome {
+        let found = try self.lock(wallets)
+        let known = Set(found.map(\.id))
+        let unknown = wallets.filter { !known.contains($0) }
+        guard unknown.isEmpty else { return .unknown(unknown) }
+        var ended = 0
+        for values in found
+        where try self.end(values, as: Revocation(reason: .wallet, mayRegisterAnew: true), at: now) { ended += 1 }
+        return .revoked(now: ended, before: wallets.count - ended)
+    }
+
+    func end(_ wallets: [WalletID], as revocation: Revocation, at now: Timestamp) throws -> WalletsEnding {
+        let found = try self.lock(wallets)
+        var ending = WalletsEnding(unknown: Set(wallets).count - found.count)
+        for values in found {
+            if try self.end(values, as: revocation, at: now) { ending.ended += 1 } else { ending.before += 1 }
+        }
+        return ending
+    }
+
+    /// Denies a code, ordered with respect to every link to it.
+    ///
+    /// Returns the time of an earlier denial, or nil if this is the first.
+    ///
+    /// Invariant (G7): from the commit on, no wallet is linked to the code: a link takes the same lock and ends its
+    /// wallet. A search that begins after the commit therefore finds every linked wallet, and needs no lock while it
+    /// reads.
+    func deny(recoveryCode mac: RecoveryCodeMAC, at now: Timestamp) throws -> Timestamp? {
+        try self.lock(recoveryCode: mac.bytes)
+        if let before = try self.denied(mac.bytes) { return before }
+        self.isOnRecord = true
+        try self.run(
+            "insert into denied_recovery_codes (mac, denied_at) values ($1, $2)",
+            [.bytes(mac.bytes), .number(now.milliseconds)]
+        )
+        return nil
+    }
+
+    /// Returns the wallets linked to a recovery code, including ended ones, among the next `limit` wallets after a
+    /// cursor, and the cursor to continue after, or nil at the end.
+    ///
+    /// Reads every wide row: an index would be written only for a right PIN.
+    func wallets(
+        linkedTo mac: RecoveryCodeMAC,
+        after cursor: Int64,
+        lookingAt limit: Int
+    ) throws -> (found: [WalletID], next: Int64?) {
+        let page = try self.run(
+            """
+            select max(place), count(*) from (
+                select place from wallet_values where place > $1 order by place limit $2
+            ) page
+            """,
+            [.number(cursor), .number(Int64(limit))]
+        )
+        guard let last = page.number(0, 0), let count = page.number(0, 1) else { return ([], nil) }
+        let rows = try self.run(
+            """
+            select v.id, w.record from wallet_values v left join wallets w on w.id = v.id
+            where v.place > $1 and v.place <= $2 and v.recovery_mac = $3
+            """,
+            [.number(cursor), .number(last), .bytes(mac.bytes)]
+        )
+        let found = try (0..<rows.count).compactMap { at -> WalletID? in
+            // A wallet without a link has a MAC of all zeros. A damaged row is not judged, and does not delay any other
+            // wallet.
+            guard rows.bytes(at, 1).flatMap({ NarrowRow(decoding: $0) })?.state.isLinked == true else { return nil }
+            return try rows.identifier(at, 0)
+        }
+        return (found, count < limit ? nil : last)
+    }
+
+    /// Numbers the ends of this transaction and notifies the servers; does nothing if there are none.
+    ///
+    /// Invariant (G7): a number is visible only together with all lower ones, since each waits for the commit of the
+    /// number before. So a server that has settled the revocations up to a number has missed none of them.
+    func announceEnds() throws {
+        guard self.endsAll || !self.ended.isEmpty else { return }
+        let wallets = self.endsAll ? PostgreSQLValue.null : .bytes(self.ended.flatMap(\.bytes))
+        try self.run(
+            """
+            with counted as (
+                insert into revocation_count (number) values (1)
+                on conflict (id) do update set number = revocation_count.number + 1 returning number
+            ), pruned as (
+                delete from revocations where number <= (select number from revocation_count) - \(Self.keptRevocations)
+            ), added as (
+                insert into revocations (number, wallets) select number, $1::bytea from counted
+            )
+            select pg_notify('\(LeaseChannel.revoked.rawValue)', '')
+            """,
+            [wallets]
+        )
+    }
+
+    /// The number of revocations that are kept for servers which have not read them yet.
+    ///
+    /// A server that finds that it has missed one settles all of its connections.
+    private static let keptRevocations = 1000
+
+    func wallet(ofDeletionCode digest: SHA256Digest) throws -> WalletID? {
+        let rows = try self.run("select id from wallet_values where deletion_digest = $1", [.bytes(digest.bytes)])
+        return rows.count == 0 ? nil : try rows.identifier(0, 0)
+    }
+}
+
+/// Permanent blocks and their entries in the audit log, and the charges of restores.
+extension StoreTransaction {
+    /// Returns those of the next `limit` wallets that are in use and permanently blocked, but whose block is not noted
+    /// as recorded.
+    func unrecordedBlocks(after cursor: UInt64?, lookingAt limit: Int) throws -> UnrecordedBlocks {
+        let rows = try self.run(
+            """
+            select w.id, w.record, v.place, r.id is not null
+            from (\(Self.nextWallets)) v
+            left join wallets w on w.id = v.id left join recorded_blocks r on r.id = v.id order by v.place
+            """,
+            [.after(cursor), .number(Int64(limit))]
+        )
+        // A damaged row is not judged; the damage is reported when its wallet is accessed.
+        let wallets = (0..<rows.count).compactMap { at -> WalletID? in
+            guard rows.flag(at, 3) == false, let wallet = rows.bytes(at, 0).flatMap({ WalletID($0) }),
+                let narrow = rows.bytes(at, 1).flatMap({ NarrowRow(decoding: $0) }), narrow.state.revocation == nil,
+                narrow.attempts(of: wallet, by: self.key)?.record.isBlockedPermanently == true
+            else { return nil }
+            return wallet
+        }
+        return UnrecordedBlocks(wallets: wallets, next: rows.nextPage(after: 2, limit))
+    }
+
+    /// Returns whether the wallet's block is noted as recorded.
+    func isRecorded(blockOf wallet: WalletID) throws -> Bool {
+        try self.run("select id from recorded_blocks where id = $1", [.bytes(wallet.bytes)]).count > 0
+    }
+
+    func noteRecorded(blocksOf wallets: [WalletID]) throws {
+        self.isOnRecord = true
+        try self.run(
+            "insert into recorded_blocks (id) select id from wallets where id = any($1) on conflict do nothing",
+            [.byteArrays(wallets.map(\.bytes))]
+        )
+    }
+
+    /// Permanently blocks the wallets that an audit log records as blocked.
+    ///
+    /// Returns the number of newly blocked wallets. Ignores unknown wallets, those that have ended, and those with
+    /// damaged attempts, whose PINs are not judged.
+    func blockPermanently(_ wallets: [WalletID]) throws -> Int {
+        var blocked = 0
+        for wallet in wallets.inLockOrder(\.self) {
+            guard var values = try self.lockIntact(wallet), values.row.state.revocation == nil,
+                values.attempts?.record.isBlockedPermanently == false
+            else { continue }
+            values.attempts?.record.blockPermanently()
+            try self.keep(values)
+            blocked += 1
+        }
+        try self.noteRecorded(blocksOf: wallets)
+        return blocked
+    }
+
+    /// Appends epochs, and restarts the period for a first session, because sessions since the backup are unknown.
+    ///
+    /// The charge of an epoch also covers the commits that the store lacks.
+    func open(_ epochs: [StoredEpoch]) throws {
+        if !epochs.isEmpty { try self.account() }
+        for epoch in epochs {
+            let opened = PostgreSQLValue.number(epoch.openedAt.milliseconds)
+            try self.run(
+                "insert into epochs (number, rule, opened_at, mac) values ($1, $2, $3, $4)",
+                [.number(Int64(epoch.number)), .text(epoch.rule.rawValue), opened, .bytes(epoch.mac)]
+            )
+            try self.run("update unopened set registered_at = greatest(registered_at, $1)", [opened])
+        }
+        try self.run("update facts set epoch = (select count(*) + 1 from epochs), lost_commits = false")
+    }
+}

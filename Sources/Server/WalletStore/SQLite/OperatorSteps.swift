@@ -1,0 +1,277 @@
+internal import GRDB
+import PINPolicy
+package import Vocabulary
+
+extension SQLiteWalletStore {
+    /// The maximum number of rows written by one step, so that PIN checks do not wait long.
+    private static let keptAtOnce = 500
+    /// The maximum number of rows read by one step, which takes about a millisecond if they are in memory.
+    static let searchedAtOnce = 2000
+
+    package func report(of wallet: WalletID) async throws(StoreError) -> StoredWallet? {
+        try await self.queue.perform { try $0.report(of: wallet) }
+    }
+
+    package func revoke(wallets: [WalletID], at now: Timestamp) async throws(StoreError) -> WalletsRevocationOutcome {
+        try await self.queue.perform { try $0.revoke(wallets: wallets, at: now) }
+    }
+
+    package func revoke(
+        recoveryCode mac: RecoveryCodeMAC,
+        at now: Timestamp
+    ) async throws(StoreError) -> RecoveryCodeRevocationOutcome {
+        let search = LinkSearch()
+        try await self.queue.perform { $0.linkedDuring[search] = [] }
+        let result: Result<RecoveryCodeRevocationOutcome, StoreError>
+        do throws(StoreError) {
+            let found = try await self.wallets(linkedTo: mac)
+            result = .success(
+                try await self.queue.perform {
+                    try $0.revoke(recoveryCode: mac, found: found, during: search, at: now)
+                }
+            )
+        } catch {
+            result = .failure(error)
+        }
+        // Also needed if the batch failed, because a rollback does not restore state in memory.
+        try? await self.queue.perform { $0.linkedDuring[search] = nil }
+        return try result.get()
+    }
+
+    package func wallets(linkedTo mac: RecoveryCodeMAC) async throws(StoreError) -> [WalletID] {
+        var found: [WalletID] = []
+        var last = Int64.min
+        while true {
+            let start = last
+            let page = try await self.queue.perform {
+                try $0.linked(to: mac, after: start, atMost: Self.searchedAtOnce)
+            }
+            guard let page else { return found }
+            found += page.wallets
+            last = page.last
+        }
+    }
+
+    package func setSolutionRevoked(_ isRevoked: Bool) async throws(StoreError) -> Bool {
+        try await self.queue.perform { try $0.changeSolution(isRevoked: isRevoked) }
+    }
+
+    package func denied(
+        after: RecoveryCodeMAC?,
+        limit: Int
+    ) async throws(StoreError) -> (entries: [StoredDenial], hasMore: Bool) {
+        try await self.queue.perform { try $0.denied(after: after, limit: limit) }
+    }
+
+    package func denied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp? {
+        try await self.queue.perform { try $0.denied(mac) }
+    }
+
+    package func removeDenied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp? {
+        try await self.queue.perform { try $0.removeDenied(mac) }
+    }
+
+    package func operatorValues() async throws(StoreError) -> OperatorValues {
+        try await self.queue.perform { try $0.operatorValues() }
+    }
+
+    package func setOperatorValues(
+        _ values: [String: String?],
+        at now: Timestamp
+    ) async throws(StoreError) -> OperatorValues {
+        try await self.queue.perform { try $0.setOperatorValues(values, at: now) }
+    }
+
+    package func wallet(ofDeletionCode digest: SHA256Digest) async throws(StoreError) -> WalletID? {
+        try await self.queue.perform { try $0.wallet(ofDeletionCode: digest) }
+    }
+
+    package func purged(deletionCode digest: SHA256Digest) async throws(StoreError) -> Timestamp? {
+        try await self.queue.perform { try $0.purged(deletionCode: digest) }
+    }
+
+    package func listing(after: UInt64?, limit: Int) async throws(StoreError) -> [StoredListing] {
+        try await self.queue.perform { try $0.listing(after: after, limit: limit) }
+    }
+
+    package func keepLastSessions(_ sessions: [WalletID: Timestamp]) async throws(StoreError) {
+        var rows: [(wallet: WalletID, key: WalletKey)] = []
+        for wallets in Array(sessions.keys).pieces(of: Self.keptAtOnce) {
+            rows += try await self.queue.perform { try $0.keys(of: wallets) }
+        }
+        // Sort by row, so that rows on the same page are written together.
+        rows.sort { $0.key.number < $1.key.number }
+        for page in rows.pieces(of: Self.keptAtOnce) {
+            let known = page.compactMap { row in sessions[row.wallet].map { (wallet: row.wallet, at: $0) } }
+            try await self.queue.perform { try $0.keepLastSessions(known) }
+        }
+    }
+}
+
+/// Reads and changes made by operators.
+///
+/// They are rare, so their statements are compiled on each use and add no cost to PIN checks.
+extension StoreConnection {
+    func report(of wallet: WalletID) throws -> StoredWallet? {
+        guard let row = try self.wallet(wallet) else { return nil }
+        let facts = try Row.fetchOne(
+            self.db,
+            sql: """
+                SELECT registered_at, attested, at, record FROM wallets
+                JOIN attestations ON attestations.wallet = wallets.key
+                LEFT JOIN attempts ON attempts.wallet = wallets.key
+                LEFT JOIN last_sessions ON last_sessions.wallet = wallets.key WHERE wallets.key = ?
+                """,
+            arguments: [row.key.number]
+        )
+        guard let facts, let attested = String.fromDatabaseValue(facts[1]) else { throw StoreError.corrupt }
+        return StoredWallet(
+            identity: row.identity,
+            registeredAt: Timestamp(milliseconds: try facts.number(0)),
+            sessionOpened: row.state.sessionOpened,
+            lastSession: Int64.fromDatabaseValue(facts[2]).map { Timestamp(milliseconds: $0) },
+            revocation: row.state.revocation,
+            revokedAt: row.state.revokedAt,
+            isSolutionRevoked: self.isSolutionRevoked,
+            isLinkedToRecoveryCode: row.state.isLinked,
+            hasDeletionCode: !row.deletionCode.isEmpty,
+            assertionCounter: row.state.assertionCounter,
+            attempts: try self.attempts(in: facts, at: 3, of: wallet)?.record,
+            epochCharges: try self.charges(after: row.state),
+            attested: attested
+        )
+    }
+
+    /// Sets whether the solution is revoked.
+    ///
+    /// Returns whether this changed anything.
+    func changeSolution(isRevoked: Bool) throws -> Bool {
+        guard self.isSolutionRevoked != isRevoked else { return false }
+        try self.setSolutionRevoked(isRevoked)
+        return true
+    }
+
+    func denied(after: RecoveryCodeMAC?, limit: Int) throws -> (entries: [StoredDenial], hasMore: Bool) {
+        // Read one more than requested to see whether there are more. Every MAC is greater than an empty value.
+        let rows = try Row.fetchAll(
+            self.db,
+            sql: "SELECT mac, denied_at FROM denied_recovery_codes WHERE mac > ? ORDER BY mac LIMIT ?",
+            arguments: [(after?.bytes ?? []).blob, limit + 1]
+        )
+        let entries = try rows.prefix(limit).map { row in
+            StoredDenial(mac: try row.identifier(0), deniedAt: Timestamp(milliseconds: try row.number(1)))
+        }
+        return (entries, rows.count > limit)
+    }
+
+    func denied(_ mac: RecoveryCodeMAC) throws -> Timestamp? {
+        try self.db.makeStatement(sql: "SELECT denied_at FROM denied_recovery_codes WHERE mac = ?")
+            .first([mac.blob]) { Timestamp(milliseconds: try $0.number(0)) }
+    }
+
+    func removeDenied(_ mac: RecoveryCodeMAC) throws -> Timestamp? {
+        guard let deniedAt = try self.denied(mac) else { return nil }
+        try self.db.makeStatement(sql: "DELETE FROM denied_recovery_codes WHERE mac = ?").run([mac.blob])
+        try self.keepAuditMark()
+        return deniedAt
+    }
+
+    func operatorValues() throws -> OperatorValues {
+        let revision = try self.db.makeStatement(sql: "SELECT revision FROM operator_revision")
+            .first([]) { try $0.number(0) }
+        guard let revision else { throw StoreError.corrupt }
+        var values: [String: OperatorValues.Value] = [:]
+        for row in try Row.fetchAll(self.db, sql: "SELECT name, value, set_at FROM operator_values") {
+            guard let name = String.fromDatabaseValue(row[0]), let text = String.fromDatabaseValue(row[1]) else {
+                throw StoreError.corrupt
+            }
+            values[name] = OperatorValues.Value(text, setAt: Timestamp(milliseconds: try row.number(2)))
+        }
+        return OperatorValues(revision: revision, values: values)
+    }
+
+    func setOperatorValues(_ values: [String: String?], at now: Timestamp) throws -> OperatorValues {
+        for (name, text) in values {
+            if let text {
+                try self.db.execute(
+                    sql: """
+                        INSERT INTO operator_values (name, value, set_at) VALUES (?, ?, ?)
+                        ON CONFLICT (name) DO UPDATE SET value = excluded.value, set_at = excluded.set_at
+                        """,
+                    arguments: [name, text, now.milliseconds]
+                )
+            } else {
+                try self.db.execute(sql: "DELETE FROM operator_values WHERE name = ?", arguments: [name])
+            }
+        }
+        try self.db.execute(sql: "UPDATE operator_revision SET revision = revision + 1")
+        return try self.operatorValues()
+    }
+
+    /// Returns the row numbers of the given wallets, skipping unknown ones.
+    func keys(of wallets: [WalletID]) throws -> [(wallet: WalletID, key: WalletKey)] {
+        let statement = try self.db.makeStatement(sql: "SELECT key FROM wallets WHERE id = ?")
+        return try wallets.compactMap { wallet in
+            try statement.first([wallet.blob]) { (wallet, WalletKey(number: try $0.number(0))) }
+        }
+    }
+
+    /// Stores the time of each wallet's last session.
+    ///
+    /// Looks wallets up by id, because a row number may have been reused since.
+    func keepLastSessions(_ sessions: [(wallet: WalletID, at: Timestamp)]) throws {
+        let statement = try self.db.makeStatement(
+            sql: """
+                INSERT INTO last_sessions (wallet, at) SELECT key, ? FROM wallets WHERE id = ?
+                ON CONFLICT (wallet) DO UPDATE SET at = max(at, excluded.at)
+                """
+        )
+        for (wallet, at) in sessions { try statement.run([at.milliseconds, wallet.blob]) }
+    }
+}
+
+/// Operator searches over all wallets.
+///
+/// They read a few rows at a time so that PIN checks do not wait long.
+extension StoreConnection {
+    /// Returns rows in order of registration, starting after the one at the cursor `after`.
+    ///
+    /// A wallet whose state does not decode is listed as a damaged one, so that one wallet hides no other.
+    func listing(after: UInt64?, limit: Int) throws -> [StoredListing] {
+        let rows = try Row.fetchAll(
+            self.db,
+            sql: """
+                SELECT wallets.key, id, state, registered_at, record, at,
+                    CASE WHEN json_valid(attested) THEN json_extract(attested, '$.platform') END
+                FROM wallets
+                LEFT JOIN attestations ON attestations.wallet = wallets.key
+                LEFT JOIN attempts ON attempts.wallet = wallets.key
+                LEFT JOIN last_sessions ON last_sessions.wallet = wallets.key
+                WHERE wallets.key > ? ORDER BY wallets.key LIMIT ?
+                """,
+            arguments: [after.map { Int64(bitPattern: $0) } ?? .min, limit]
+        )
+        return try rows.map { row in
+            let state = try? row.walletState(2)
+            let wallet: WalletID = try row.identifier(1)
+            let charges = state.flatMap { try? self.charges(after: $0) }
+            let attempts = charges == nil ? nil : try self.attempts(in: row, at: 4, of: wallet)
+            return StoredListing(
+                cursor: UInt64(bitPattern: try row.number(0)),
+                walletID: wallet,
+                platform: String.fromDatabaseValue(row[6]).flatMap { Platform(rawValue: $0) },
+                registeredAt: Timestamp(milliseconds: try row.number(3)),
+                sessionOpened: state?.sessionOpened ?? false,
+                lastSession: Int64.fromDatabaseValue(row[5]).map { Timestamp(milliseconds: $0) },
+                revocation: state?.revocation,
+                attempts: attempts?.record,
+                epochCharges: charges ?? []
+            )
+        }
+    }
+
+    func wallet(ofDeletionCode digest: SHA256Digest) throws -> WalletID? {
+        try self.db.makeStatement(sql: "SELECT id FROM wallets WHERE deletion_digest = ?")
+            .first([digest.blob]) { try $0.identifier(0) }
+    }
+}

@@ -1,0 +1,122 @@
+internal import GRDB
+import Vocabulary
+
+/// Removes wallets that ended long ago.
+extension StoreConnection {
+    /// Records a wallet's end.
+    ///
+    /// If called again, the first end counts.
+    func noteEnd(of wallet: WalletKey, at time: Timestamp) throws {
+        try self.db.makeStatement(sql: "INSERT INTO ended (wallet, at) VALUES (?, ?) ON CONFLICT (wallet) DO NOTHING")
+            .run([wallet.number, time.milliseconds])
+    }
+
+    /// Examines the next `limit` ended wallets.
+    ///
+    /// Returns those that ended before `time` and the cursor to continue after, or nil at the end. Reads only ended
+    /// wallets, and only the rows of those that may be due.
+    func purgeable(after: UInt64?, lookingAt limit: Int, endedBefore time: Timestamp) throws -> Purgeable {
+        let ended = try Row.fetchAll(
+            self.db,
+            sql: "SELECT wallet, at FROM ended WHERE wallet > ? ORDER BY wallet LIMIT ?",
+            arguments: [after.map { Int64(bitPattern: $0) } ?? .min, limit]
+        )
+        let look = try self.db.makeStatement(sql: "SELECT id, state FROM wallets WHERE key = ?")
+        let wallets = try ended.compactMap { row -> WalletID? in
+            guard try row.number(1) < time.milliseconds else { return nil }
+            return try look.first([try row.number(0)]) { wallet in
+                guard let state = try? wallet.walletState(1), state.revocation != nil else { return nil }
+                return state.revokedAt < time ? try wallet.identifier(0) : nil
+            } ?? nil
+        }
+        let next = ended.count < limit ? nil : try ended.last.map { UInt64(bitPattern: try $0.number(0)) }
+        return Purgeable(wallets: wallets, next: next)
+    }
+
+    /// Removes wallets after checking each of them again.
+    ///
+    /// Keeps those that are in use or ended later.
+    func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) throws -> Int {
+        var gone: [WalletKey] = []
+        for id in wallets {
+            guard let row = try self.wallet(id), row.state.revocation != nil, row.state.revokedAt < limit else {
+                continue
+            }
+            try self.db.execute(
+                sql: """
+                    INSERT OR IGNORE INTO purged_codes (digest, revoked_at)
+                    SELECT deletion_digest, ? FROM wallets WHERE key = ? AND deletion_digest IS NOT NULL
+                    """,
+                arguments: [row.state.revokedAt.milliseconds, row.key.number]
+            )
+            gone.append(row.key)
+        }
+        try self.remove(gone)
+        try self.keepAuditMark()
+        return gone.count
+    }
+
+    /// Returns the time at which the wallet with this deletion code ended, if it has been purged since.
+    func purged(deletionCode digest: SHA256Digest) throws -> Timestamp? {
+        try self.db.makeStatement(sql: "SELECT revoked_at FROM purged_codes WHERE digest = ?")
+            .first([digest.blob]) { Timestamp(milliseconds: try $0.number(0)) }
+    }
+}
+
+/// Removes rows that are no longer needed, a few at a time.
+extension StoreConnection {
+    /// Removes registrations made before `time` that have had no session, among the next `limit` marks after `start`.
+    ///
+    /// Stops after ``removedAtOnce`` wallets.
+    ///
+    /// A wallet's first session does not remove its mark, because each removal would write a separate page. Here, the
+    /// marks of one step are adjacent, and the wallet's row shows whether it has had a session. A wallet that ended
+    /// before its first session is kept, so that its code is still recognized and its token counts as used.
+    func sweepUnopened(since time: Timestamp, after start: Int64, limit: Int) throws -> SweptMarks {
+        let rows = try Row.fetchCursor(
+            self.db.makeStatement(
+                sql: "SELECT wallet, registered_at FROM unopened WHERE wallet > ? ORDER BY wallet LIMIT ?"
+            ),
+            arguments: [start, limit]
+        )
+        let state = try self.db.makeStatement(sql: "SELECT state FROM wallets WHERE key = ?")
+        let clear = try self.db.makeStatement(sql: "DELETE FROM unopened WHERE wallet = ?")
+        var swept = SweptMarks()
+        var count = 0
+        var (opened, unopened): ([Int64], [WalletKey]) = ([], [])
+        while unopened.count < Self.removedAtOnce {
+            guard let row = try rows.next() else {
+                if count < limit { swept.next = nil }
+                break
+            }
+            let key = try row.number(0)
+            swept.next = key
+            count += 1
+            guard try row.number(1) < time.milliseconds else { continue }
+            swept.due += 1
+            // Keep a damaged row, so that any access to its wallet reports the damage.
+            let found = try state.first([key]) { try? $0.walletState(0) } ?? nil
+            if let found, !found.sessionOpened, found.revocation == nil {
+                unopened.append(WalletKey(number: key))
+            } else {
+                opened.append(key)
+            }
+        }
+        for key in opened { try clear.run([key]) }
+        try self.remove(unopened)
+        swept.removed = unopened.count
+        return swept
+    }
+
+    /// The result of sweeping the marks of registrations without a session.
+    struct SweptMarks {
+        /// The number of marks that were old enough.
+        ///
+        /// All of them are removed.
+        var due = 0
+        /// The number of wallets removed along with them.
+        var removed = 0
+        /// The mark to continue after, or nil at the end.
+        var next: Int64?
+    }
+}

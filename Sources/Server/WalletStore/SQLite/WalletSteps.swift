@@ -1,0 +1,388 @@
+internal import GRDB
+import PINPolicy
+internal import PreparedSQL
+import Vocabulary
+
+/// Registration and removal of wallets.
+extension StoreConnection {
+    /// The maximum sizes of the sealed values.
+    ///
+    /// Together, they ensure that a row fits into one page of 4096 bytes.
+    private static let largestIdentity = 2048
+    private static let largestShare = 512
+
+    func register(_ registration: NewRegistration) throws -> RegisterOutcome {
+        if self.isSolutionRevoked { return .solutionRevoked }
+        if try self.isBarred(registration.hardwareKeyDigest) { return .hardwareKeyBarred }
+        if let row = try self.wallet(registration.walletID) {
+            if let rejection = row.rejection(of: registration) { return rejection }
+            // Insert the row at the end instead of rewriting it in place, because its values may differ in length.
+            try self.remove([row.key])
+        }
+        try self.insert(registration)
+        return .registered(receiptVersion: self.receiptVersion)
+    }
+
+    /// Bars the hardware key of a wallet whose device is not allowed to register again.
+    ///
+    /// The key stays barred after the wallet is purged. If the device registers with a new hardware key, the deny list
+    /// rejects its next link to the recovery code.
+    func bar(_ hardwareKey: SHA256Digest) throws {
+        try self.db.makeStatement(sql: "INSERT OR IGNORE INTO barred_hardware_keys (digest) VALUES (?)")
+            .run([hardwareKey.blob])
+    }
+
+    private func isBarred(_ hardwareKey: SHA256Digest) throws -> Bool {
+        try self.db.makeStatement(sql: "SELECT 1 FROM barred_hardware_keys WHERE digest = ?")
+            .first([hardwareKey.blob]) { _ in true } ?? false
+    }
+
+    private func insert(_ registration: NewRegistration) throws {
+        precondition(registration.identity.count <= Self.largestIdentity, "a sealed identity must fit into a row")
+        precondition(
+            max(registration.unlockShare.count, registration.presenceShare.count) <= Self.largestShare
+                && registration.deletionCode?.sealed.count ?? 0 <= Self.largestShare,
+            "sealed shares and codes must fit into a row"
+        )
+        var state = WalletState()
+        state.epoch = self.epoch
+        state.assertionCounter = registration.assertionCounter
+        try self.db.makeStatement(
+            sql: """
+                INSERT INTO wallets (\(WalletRow.columns), id, deletion_digest, registered_at)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """
+        ).run([
+            nil, state.encoded().blob, registration.pinKeyID.blob, registration.unlockShare.blob,
+            registration.identity.blob, registration.presenceShare.blob,
+            (registration.deletionCode?.sealed ?? []).blob,
+            [UInt8](repeating: 0, count: WalletRow.recoveryMACByteCount).blob, registration.hardwareKeyDigest.blob,
+            registration.walletID.blob, registration.deletionCode?.digest.blob, registration.now.milliseconds,
+        ])
+        let key = self.db.lastInsertedRowID
+        // Added at registration, so that a missing row means damage and not an empty record.
+        try self.addAttempts(KeptAttempts(), of: registration.walletID, at: WalletKey(number: key))
+        try self.db.makeStatement(sql: "INSERT INTO attestations (wallet, attested) VALUES (?, ?)")
+            .run([key, registration.attested])
+        try self.db.makeStatement(sql: "INSERT INTO unopened (wallet, registered_at) VALUES (?, ?)")
+            .run([key, registration.now.milliseconds])
+    }
+
+    /// The maximum number of wallets removed by one step, so that PIN checks do not wait long.
+    ///
+    /// Removing one wallet changes rows in eight tables and their indexes.
+    static let removedAtOnce = 8
+
+    func remove(_ keys: [WalletKey]) throws {
+        for (table, column) in [
+            ("wallets", "key"), ("attestations", "wallet"), ("unopened", "wallet"), ("attempts", "wallet"),
+            ("last_sessions", "wallet"), ("ended", "wallet"), ("next_shares", "wallet"), ("recorded_blocks", "wallet"),
+        ] {
+            let statement = try self.db.makeStatement(sql: "DELETE FROM \(table) WHERE \(column) = ?")
+            for key in keys { try statement.run([key.number]) }
+        }
+        if self.hasNextShares { try self.findNextShares() }
+    }
+}
+
+/// The step that G3 and G4 depend on.
+///
+/// The writes for a right PIN and a wrong one must not differ in kind, number of pages or width. Otherwise, PINs could
+/// be tried for free on a disk that is full to the last page:
+///
+/// - The attempt record is written with the same width after every judged attempt, and always differs from its
+///   predecessor (``KeptAttempts``). Its row exists from registration until the wallet is removed.
+/// - An instruction that writes the wallet's row (a new PIN key or a link) writes it in place after every judged
+///   attempt, with new or old values and a changed number of writes (``WalletState``). None of the written columns is
+///   indexed, and a row fits into one page.
+/// - The first judged attempt after a restore also writes the store's epoch to the wallet's row, regardless of the
+///   verdict.
+/// - An instruction that only reads (a share or the deletion code) writes nothing in either case.
+///
+/// All writes are in the same transaction as the rest of the batch, and no answer is sent before that transaction is
+/// synced.
+extension StoreConnection {
+    /// Judges an attempt and adds its verdict to this transaction's receipts.
+    func step(_ attempt: Attempt) throws -> JudgedStep {
+        var leaf: AttemptLeaf?
+        let outcome = try self.decide(attempt, stating: &leaf)
+        guard let leaf, let batch = self.receipts else { return JudgedStep(outcome: outcome) }
+        return JudgedStep(outcome: outcome, leaf: (batch, batch.add(leaf, at: attempt.now)))
+    }
+
+    /// An outcome and the position of its verdict among the receipts.
+    struct JudgedStep: Sendable {
+        var outcome: AttemptOutcome
+        /// The position of the verdict, or nil if there is no verdict or the store issues no receipts.
+        var leaf: (batch: ReceiptBatch, place: Int)?
+    }
+
+    private func decide(_ attempt: Attempt, stating leaf: inout AttemptLeaf?) throws -> AttemptOutcome {
+        guard var found = try self.attempted(attempt.walletID) else { throw StoreError.corrupt }
+        let rejection = attempt.rejection(
+            ended: self.revocation(of: found.row.state),
+            pinKeyID: found.row.pinKeyID,
+            identity: found.row.identity
+        )
+        if let rejection { return rejection }
+        let isBehind = try self.enterEpoch(&found, policy: attempt.policy)
+        let before = found.attempts.record
+        let judgment = attempt.judge(&found.attempts)
+        let (verdict, isJudged) = (judgment.verdict, judgment.isJudged)
+        if self.receipts != nil { leaf = judgment.leaf(of: attempt, after: found.attempts) }
+        if isJudged || found.attempts.record != before {
+            try self.keep(found, of: attempt.walletID)
+            if isBehind { try self.nameEpoch(of: attempt.walletID) }
+        }
+        guard isJudged else { return .notValid(verdict) }
+        switch attempt.effect {
+        case .releaseShare:
+            // Read this for every verdict. Otherwise, with a damaged row, a wrong PIN would be counted but a right one
+            // would not.
+            let next = try self.nextShares(of: found.row.key).unlock
+            guard verdict == .valid else { return .notValid(verdict, hasNextShare: next != nil) }
+            return .valid(.unlockShare(found.row.unlockShare, next: next))
+        case .readDeletionCode:
+            guard let wallet = try self.wallet(attempt.walletID) else { throw StoreError.corrupt }
+            let code = wallet.deletionCode
+            return verdict == .valid ? .valid(.deletionCode(code.isEmpty ? nil : code)) : .notValid(verdict)
+        case .replacePINKey, .linkRecoveryCode:
+            return try self.writeEffect(of: attempt, verdict: verdict)
+        }
+    }
+
+    /// Writes the wallet's row for every verdict.
+    ///
+    /// The effect is included only if the PIN is valid.
+    private func writeEffect(of attempt: Attempt, verdict: PINVerdict) throws -> AttemptOutcome {
+        guard var row = try self.wallet(attempt.walletID) else { throw StoreError.corrupt }
+        let outcome = verdict == .valid ? try self.apply(attempt, to: &row) : .notValid(verdict)
+        try self.keep(row)
+        return outcome
+    }
+
+    /// Applies the effect of a right PIN.
+    ///
+    /// A link checks the deny list in the same step. Whether the link or the denial comes first, no link to a denied
+    /// code is missed.
+    private func apply(_ attempt: Attempt, to row: inout WalletRow) throws -> AttemptOutcome {
+        let outcome = try row.apply(attempt.effect) { try self.isDenied($0) }
+        if outcome == .valid(.recoveryCodeLinked) {
+            for search in self.linkedDuring.keys { self.linkedDuring[search]?.insert(attempt.walletID) }
+        }
+        return outcome
+    }
+
+    private func isDenied(_ mac: [UInt8]) throws -> Bool {
+        let statement = self.statements.isDenied
+        statement.bind(mac, at: 1)
+        return try statement.first { _ in true } != nil
+    }
+}
+
+/// Restore charges, which are applied to each wallet when its next PIN is judged.
+///
+/// Invariant (G3): if a wallet's row names an epoch earlier than the store's, the wallet is judged as if the rules of
+/// all epochs since then had been applied. The commit that applies a charge also writes the new epoch, so a charge is
+/// neither forgotten nor applied twice. That commit is the same for every verdict.
+extension StoreConnection {
+    /// Applies the charges that the wallet's counts do not include yet.
+    ///
+    /// Returns whether any charge applied. Except for a wallet's first attempt after a restore, this only compares two
+    /// numbers.
+    func enterEpoch(_ found: inout Attempted, policy: AttemptPolicy) throws -> Bool {
+        guard found.row.state.epoch != self.epoch else { return false }
+        return found.attempts.enter(try self.charges(after: found.row.state), policy: policy)
+    }
+
+    /// Returns the charges that a wallet's counts do not include yet.
+    ///
+    /// Throws if the wallet comes from another file.
+    func charges(after state: WalletState) throws -> ArraySlice<EpochCharge> {
+        try state.missing(of: self.epochCharges)
+    }
+
+    /// Writes the store's epoch to the wallet's row, because the wallet's attempts have been charged up to that epoch.
+    func nameEpoch(of wallet: WalletID) throws {
+        guard var row = try self.wallet(wallet) else { throw StoreError.corrupt }
+        row.state.epoch = self.epoch
+        try self.keep(row)
+    }
+
+    /// Returns every epoch except the first, in order and without gaps.
+    func epochs() throws -> [StoredEpoch] {
+        let rows = try Row.fetchAll(
+            self.db,
+            sql: "SELECT number, rule, opened_at, mac FROM epochs ORDER BY number"
+        )
+        let epochs = try rows.map { row in
+            guard let rule = String.fromDatabaseValue(row[1]).flatMap(EpochRule.init(rawValue:)) else {
+                throw StoreError.corrupt
+            }
+            return StoredEpoch(
+                number: Int(try row.number(0)),
+                rule: rule,
+                openedAt: Timestamp(milliseconds: try row.number(2)),
+                mac: try row.bytes(3)
+            )
+        }
+        guard epochs.map(\.number) == epochs.indices.map({ $0 + 2 }) else { throw StoreError.corrupt }
+        return epochs
+    }
+
+    /// Appends epochs.
+    func open(_ epochs: [StoredEpoch]) throws {
+        for epoch in epochs {
+            try self.db.execute(
+                sql: "INSERT INTO epochs (number, rule, opened_at, mac) VALUES (?, ?, ?, ?)",
+                arguments: [epoch.number, epoch.rule.rawValue, epoch.openedAt.milliseconds, epoch.mac.blob]
+            )
+            // Restart the period for the first session, because sessions opened since the backup are unknown.
+            try self.db.execute(
+                sql: "UPDATE unopened SET registered_at = max(registered_at, ?)",
+                arguments: [epoch.openedAt.milliseconds]
+            )
+        }
+        try self.readEpochs()
+    }
+}
+
+/// Permanent blocks, and whether they are recorded in the audit log.
+extension StoreConnection {
+    /// Examines the next `limit` attempt records after `cursor`.
+    ///
+    /// Returns the permanently blocked wallets in use that ``noteRecorded(blocksOf:)`` has not marked yet.
+    func unrecordedBlocks(after cursor: UInt64?, lookingAt limit: Int) throws -> UnrecordedBlocks {
+        let rows = try Row.fetchAll(
+            self.db,
+            sql: """
+                SELECT attempts.wallet, record, id, state, recorded_blocks.wallet FROM attempts
+                JOIN wallets ON wallets.key = attempts.wallet
+                LEFT JOIN recorded_blocks ON recorded_blocks.wallet = attempts.wallet
+                WHERE attempts.wallet > ? ORDER BY attempts.wallet LIMIT ?
+                """,
+            arguments: [cursor.map { Int64(bitPattern: $0) } ?? .min, limit]
+        )
+        let wallets = try rows.compactMap { row -> WalletID? in
+            // A damaged row is not judged. Any access to its wallet reports the damage.
+            guard row.hasNull(atIndex: 4), let wallet: WalletID = try? row.identifier(2),
+                try self.attempts(in: row, at: 1, of: wallet)?.record.isBlockedPermanently == true,
+                try row.walletState(3).revocation == nil
+            else { return nil }
+            return wallet
+        }
+        let next = rows.count < limit ? nil : try rows.last.map { UInt64(bitPattern: try $0.number(0)) }
+        return UnrecordedBlocks(wallets: wallets, next: next)
+    }
+
+    /// Returns whether ``noteRecorded(blocksOf:)`` has marked the wallet's block.
+    func isRecorded(blockOf wallet: WalletID) throws -> Bool {
+        let sql = "SELECT 1 FROM recorded_blocks JOIN wallets ON key = wallet WHERE id = ?"
+        return try Row.fetchOne(self.db, sql: sql, arguments: [wallet.blob]) != nil
+    }
+
+    /// Marks the permanent blocks of these wallets as recorded in the audit log.
+    func noteRecorded(blocksOf wallets: [WalletID]) throws {
+        let statement = try self.db.makeStatement(
+            sql: "INSERT OR IGNORE INTO recorded_blocks (wallet) SELECT key FROM wallets WHERE id = ?"
+        )
+        for wallet in wallets { try statement.run([wallet.blob]) }
+        try self.keepAuditMark()
+    }
+
+    /// Permanently blocks the wallets that an audit log records as blocked.
+    ///
+    /// Returns the number of newly blocked wallets. Ignores wallets that are unknown, have ended or have a damaged
+    /// record. Their PINs are not judged.
+    func blockPermanently(_ wallets: [WalletID]) throws -> Int {
+        var blocked = 0
+        for wallet in wallets {
+            guard var found = try? self.attempted(wallet), found.row.state.revocation == nil,
+                !found.attempts.record.isBlockedPermanently
+            else { continue }
+            found.attempts.record.blockPermanently()
+            try self.keep(found, of: wallet)
+            blocked += 1
+        }
+        try self.noteRecorded(blocksOf: wallets)
+        return blocked
+    }
+}
+
+/// The steps that end wallets.
+///
+/// Each of them destroys both shares in the same commit. A wallet that has already ended is left unchanged.
+extension StoreConnection {
+    func revoke(byDeletionCode digest: SHA256Digest, at now: Timestamp) throws -> CodeRevocationOutcome {
+        let statement = try self.db.makeStatement(sql: "SELECT id FROM wallets WHERE deletion_digest = ?")
+        guard let id: WalletID = try statement.first([digest.blob], { try $0.identifier(0) }) else {
+            return .notRecognised
+        }
+        guard var row = try self.wallet(id) else { throw StoreError.corrupt }
+        try self.revoke(&row, .byDeletionCode, at: now)
+        return .revoked(id, at: row.state.revokedAt)
+    }
+
+    func recordWipe(of wallet: WalletID, at now: Timestamp) throws {
+        guard var row = try self.wallet(wallet) else { return }
+        try self.revoke(&row, .byWipe, at: now)
+    }
+
+    /// Revokes wallets after reading all of them, so that nothing is written if one is unknown.
+    func revoke(wallets: [WalletID], at now: Timestamp) throws -> WalletsRevocationOutcome {
+        var rows: [WalletRow] = []
+        var unknown: [WalletID] = []
+        for id in wallets {
+            if let row = try self.wallet(id) { rows.append(row) } else { unknown.append(id) }
+        }
+        guard unknown.isEmpty else { return .unknown(unknown) }
+        var ended = 0
+        for var row in rows {
+            if row.state.revocation == nil { ended += 1 }
+            try self.revoke(&row, Revocation(reason: .wallet, mayRegisterAnew: true), at: now)
+        }
+        return .revoked(now: ended, before: rows.count - ended)
+    }
+
+    /// Denies a code and ends its wallets in a single step that is ordered with respect to every link.
+    ///
+    /// These wallets are the ones that the search found, plus those linked since the search began.
+    ///
+    /// - Parameter found: The results of ``linked(to:after:atMost:)``, all obtained since `search` began.
+    func revoke(
+        recoveryCode mac: RecoveryCodeMAC,
+        found: [WalletID],
+        during search: LinkSearch,
+        at now: Timestamp
+    ) throws -> RecoveryCodeRevocationOutcome {
+        let before = try self.denied(mac)
+        if before == nil {
+            try self.db.execute(
+                sql: "INSERT INTO denied_recovery_codes (mac, denied_at) VALUES (?, ?)",
+                arguments: [mac.blob, now.milliseconds]
+            )
+            try self.keepAuditMark()
+        }
+        guard let linkedMeanwhile = self.linkedDuring[search] else { throw StoreError.corrupt }
+        var linked: Set<WalletID> = []
+        var ended = 0
+        for id in linkedMeanwhile.union(found) {
+            // A wallet found by the search may have been purged since.
+            guard var row = try self.wallet(id), row.state.isLinked, row.recoveryMAC == mac.bytes else { continue }
+            linked.insert(id)
+            if row.state.revocation == nil { ended += 1 }
+            try self.revoke(&row, Revocation(reason: .recoveryCode, mayRegisterAnew: false), at: now)
+        }
+        return RecoveryCodeRevocationOutcome(
+            deniedAt: before ?? now,
+            wasDenied: before != nil,
+            linked: linked,
+            ended: ended
+        )
+    }
+}
+
+/// Identifies a search for a recovery code's wallets, which takes many steps.
+struct LinkSearch: Hashable {
+    private let number = UInt64.random(in: .min ... .max)
+}
