@@ -83,12 +83,11 @@ let shared: [Target] = [
     .module("Sources/Shared/Vocabulary"),
     .module("Sources/Shared/ConfigText", "Yams"),
     .target(
-        name: "CBuildID",
-        path: "Sources/Shared/CBuildID",
+        name: "CHostSystem",
+        path: "Sources/Shared/CHostSystem",
         cSettings: buildID.isEmpty ? [] : [.define("REMOTE_PIN_BUILD_ID", to: "\"\(buildID)\"")]
     ),
-    .module("Sources/Shared/CHostSystem"),
-    .module("Sources/Shared/HostSystem", "CBuildID CHostSystem Vocabulary"),
+    .module("Sources/Shared/HostSystem", "CHostSystem Vocabulary"),
     .target(
         name: "RemotePINProto",
         dependencies: [
@@ -135,7 +134,10 @@ let server: [Target] = [
         "Sources/Server/PostgreSQLStore",
         "HostSystem PINPolicy PostgreSQLClient Secrets Statements Vocabulary WalletStore Metrics"
     ),
-    .module("Sources/Server/ServerSettings", "ConfigText HostSystem Vocabulary"),
+    .module(
+        "Sources/Server/ServerSettings",
+        "AdminProtocol ConfigText HostSystem LabFiles Secrets Vocabulary ArgumentParser"
+    ),
     .module(
         "Sources/Server/EventHooks",
         """
@@ -149,41 +151,32 @@ let server: [Target] = [
     ),
     .module(
         "Sources/Server/StoreMaintenance",
-        "AuditLog HostSystem PINPolicy Secrets Vault Vocabulary WalletStore Crypto ServiceLifecycle Logging"
-    ),
-    .module(
-        "Sources/Server/RemotePINServer",
         """
-        AttestationVerifier AuditLog Evidence HostSystem LogLines Secrets Statements Transport \
-        Vault Vocabulary WalletStore Wire Crypto ServiceLifecycle Logging Metrics
-        """
-    ),
-    .module(
-        "Sources/Server/ServerCommandLine",
-        "AdminProtocol ConfigText HostSystem LabFiles Secrets ServerSettings Vocabulary ArgumentParser"
-    ),
-    .module(
-        "Sources/Server/Administration",
-        """
-        AdminProtocol AuditLog ConfigText HostSystem PINPolicy RemotePINServer Secrets ServerCommandLine \
-        ServerSettings StoreMaintenance Transport Vault Vocabulary WalletStore Wire ArgumentParser \
+        AuditLog HostSystem PINPolicy PostgreSQLStore Secrets ServerSettings Vault Vocabulary WalletStore Crypto \
         ServiceLifecycle Logging
         """
     ),
     .module(
-        "Sources/Server/StoreEpochs",
+        "Sources/Server/RemotePINServer",
         """
-        AuditLog HostSystem PINPolicy PostgreSQLStore ServerCommandLine StoreMaintenance Vault Vocabulary \
-        WalletStore
+        AttestationVerifier AuditLog Evidence HostSystem Secrets Statements Telemetry Transport Vault Vocabulary \
+        WalletStore Wire Crypto ServiceLifecycle Logging Metrics
+        """
+    ),
+    .module(
+        "Sources/Server/Administration",
+        """
+        AdminProtocol AuditLog ConfigText HostSystem PINPolicy RemotePINServer Secrets ServerSettings \
+        StoreMaintenance Transport Vault Vocabulary WalletStore Wire ArgumentParser ServiceLifecycle Logging
         """
     ),
     .program(
         "Sources/Server/remote-pin-server",
         """
         Administration AdminProtocol AttestationVerifier AuditLog ChildPrograms EventHooks Evidence HostSystem \
-        LabFiles LogLines MetricsEndpoint PINPolicy PostgreSQLClient PostgreSQLStore RemotePINServer \
-        ServerSettings Statements StoreEpochs StoreMaintenance Telemetry Transport Vault Vocabulary WalletStore \
-        Witness ArgumentParser Crypto ServiceLifecycle Logging Metrics NIOPosix UnixSignals
+        LabFiles MetricsEndpoint PINPolicy PostgreSQLClient PostgreSQLStore RemotePINServer ServerSettings Statements \
+        StoreMaintenance Telemetry Transport Vault Vocabulary WalletStore Witness ArgumentParser Crypto \
+        ServiceLifecycle Logging Metrics NIOPosix UnixSignals
         """
     ),
     // Makes labs; a program of its own, so that the server links no test authority.
@@ -194,81 +187,60 @@ let server: [Target] = [
         ArgumentParser
         """
     ),
-    .module("Sources/Server/Telemetry", "AttestationVerifier MetricsEndpoint NIOCore"),
-    .module("Sources/Server/LogLines", "HostSystem ServerSettings Logging"),
+    .module("Sources/Server/Telemetry", "HostSystem MetricsEndpoint ServerSettings NIOCore Logging"),
     // The only targets that link Hummingbird: what faces the web is a process of its own.
     .module(
         "Sources/Server/DeletionPortal",
         """
-        ConfigText HostSystem LogLines ServerSettings Transport Vocabulary Wire Crypto HTTPTypes Hummingbird \
+        ConfigText HostSystem ServerSettings Telemetry Transport Vocabulary Wire Crypto HTTPTypes Hummingbird \
         HummingbirdCore ServiceLifecycle Logging Metrics Mustache NIOCore NIOHTTP1 UnixSignals
         """
     ),
     .program(
         "Sources/Server/remote-pin-portal",
-        """
-        ConfigText DeletionPortal HostSystem LabFiles LogLines MetricsEndpoint ServerSettings Telemetry \
-        ArgumentParser Logging
-        """
+        "ConfigText DeletionPortal HostSystem LabFiles MetricsEndpoint ServerSettings Telemetry ArgumentParser Logging"
     ),
 ]
 
 let client: [Target] = [
-    .module("Sources/Client/Wallet/DeviceInterface", "Secrets Vocabulary"),
-    .module("Sources/Client/Wallet/WalletFlows", "DeviceInterface HostSystem Secrets Vocabulary"),
-    .module(
-        "Sources/Client/Wallet/WalletCore",
-        "DeviceInterface HostSystem Secrets Statements Transport Vocabulary WalletFlows Wire"
-    ),
+    .module("Sources/Client/Wallet/WalletFlows", "HostSystem Secrets Vocabulary"),
+    .module("Sources/Client/Wallet/WalletCore", "HostSystem Secrets Statements Transport Vocabulary WalletFlows Wire"),
     .module(
         "Sources/Client/Wallet/SimulatedPhone",
         """
-        ChildPrograms ConfigText DeviceInterface Evidence HostSystem Lab Secrets Vocabulary WalletCore Wire \
+        ChildPrograms ConfigText Evidence HostSystem Lab LabFiles Secrets Vocabulary WalletCore WalletFlows Wire \
         NIOCore NIOPosix Subprocess
         """
     ),
-    .module(
-        "Sources/Client/Wallet/Phone",
-        "ConfigText DeviceInterface HostSystem LabFiles SimulatedPhone Vocabulary WalletCore WalletFlows"
-    ),
-    .module("Sources/Client/Wallet/TerminalApp", "DeviceInterface HostSystem Phone Vocabulary WalletCore WalletFlows"),
+    .module("Sources/Client/Wallet/TerminalApp", "HostSystem SimulatedPhone Vocabulary WalletCore WalletFlows"),
     .module(
         "Sources/Client/Wallet/Scenarios",
         """
-        AdminProtocol ConfigText DeviceInterface HostSystem Lab LabFiles Phone Secrets SimulatedPhone TerminalApp \
-        Transport Vocabulary WalletCore WalletFlows Wire Mustache Yams
+        AdminProtocol ConfigText HostSystem Lab LabFiles Secrets SimulatedPhone TerminalApp Transport Vocabulary \
+        WalletCore WalletFlows Wire Mustache Yams
         """
     ),
     .program(
         "Sources/Client/Wallet/wallet",
         """
-        ConfigText DeviceInterface HostSystem Phone Scenarios SimulatedPhone TerminalApp Vocabulary WalletCore \
-        WalletFlows ArgumentParser UnixSignals
+        ConfigText HostSystem Scenarios SimulatedPhone TerminalApp Vocabulary WalletCore WalletFlows ArgumentParser \
+        UnixSignals
         """
     ),
     .module("Sources/Client/Load/HistoryChecker", "Vocabulary"),
-    .module("Sources/Client/Load/LoadPlan", "ConfigText"),
     .module("Sources/Client/Load/LoadReport", "ConfigText Histogram Mustache"),
-    .module(
-        "Sources/Client/Load/LoadFleet",
-        """
-        ConfigText Evidence HistoryChecker HostSystem Lab LabFiles Secrets Statements Transport \
-        Vocabulary Wire
-        """
-    ),
     .module(
         "Sources/Client/Load/LoadEngine",
         """
-        AdminProtocol ChildPrograms ConfigText HistoryChecker HostSystem Lab LabFiles LoadFleet LoadPlan \
-        LoadReport Secrets Statements Transport Vocabulary Wire Subprocess
+        AdminProtocol ChildPrograms ConfigText Evidence HistoryChecker HostSystem Lab LabFiles LoadReport Secrets \
+        Statements Transport Vocabulary Wire Subprocess NIOCore NIOPosix
         """
     ),
-    .module("Sources/Client/Load/LoadFlood", "NIOCore NIOPosix"),
     .program(
         "Sources/Client/Load/pin-load",
         """
-        ConfigText HostSystem LabFiles LoadEngine LoadFleet LoadFlood LoadPlan LoadReport MetricsEndpoint \
-        Transport Vocabulary Wire ArgumentParser CoreMetrics
+        ConfigText HostSystem LabFiles LoadEngine LoadReport MetricsEndpoint Transport Vocabulary Wire ArgumentParser \
+        CoreMetrics
         """
     ),
 ]
@@ -278,8 +250,8 @@ let tests: [Target] = [
     .module(
         "Tests/TestSupport",
         """
-        DeviceInterface HostSystem Lab LabFiles Secrets SimulatedPhone Statements Transport \
-        Vocabulary Wire NIOCore NIOPosix
+        HostSystem Lab LabFiles Secrets SimulatedPhone Statements Transport Vocabulary WalletFlows Wire NIOCore \
+        NIOPosix
         """
     ),
     .tests("VocabularyTests", "Vocabulary"),
@@ -307,7 +279,7 @@ let tests: [Target] = [
         """
     ),
     .tests("ServerSettingsTests", "ConfigText ServerSettings Vocabulary"),
-    .tests("TelemetryTests", "HostSystem MetricsEndpoint Telemetry TestSupport NIOCore NIOPosix"),
+    .tests("TelemetryTests", "AttestationVerifier HostSystem MetricsEndpoint Telemetry TestSupport NIOCore NIOPosix"),
     .tests("MetricsEndpointTests", "MetricsEndpoint TestSupport CoreMetrics NIOCore NIOPosix"),
     .tests(
         "DeletionPortalTests",
@@ -343,24 +315,24 @@ let tests: [Target] = [
     .tests(
         "RemotePINServerTests",
         """
-        Administration AdminProtocol AttestationVerifier AuditLog DeviceInterface Evidence \
-        HostSystem Lab MetricsEndpoint RemotePINServer Secrets ServerTestSupport SimulatedPhone Statements \
-        TestSupport Transport Vault Vocabulary WalletStore Wire Logging
+        Administration AdminProtocol AttestationVerifier AuditLog Evidence HostSystem Lab MetricsEndpoint \
+        RemotePINServer Secrets ServerTestSupport SimulatedPhone Statements TestSupport Transport Vault Vocabulary \
+        WalletFlows WalletStore Wire Logging
         """
     ),
-    .tests("WalletFlowsTests", "DeviceInterface Secrets TestSupport Vocabulary WalletFlows"),
+    .tests("WalletFlowsTests", "Secrets TestSupport Vocabulary WalletFlows"),
     .tests(
         "SimulatedPhoneTests",
         """
-        AttestationVerifier ConfigText DeviceInterface Evidence HostSystem Lab Secrets SimulatedPhone TestSupport \
-        Transport Vocabulary WalletCore Wire Crypto
+        AttestationVerifier ConfigText Evidence HostSystem Lab Secrets SimulatedPhone TestSupport Transport \
+        Vocabulary WalletCore WalletFlows Wire Crypto
         """
     ),
     .tests(
         "WalletCoreTests",
-        "DeviceInterface Lab Secrets SimulatedPhone Statements TestSupport Vocabulary WalletCore WalletFlows Wire"
+        "Lab Secrets SimulatedPhone Statements TestSupport Vocabulary WalletCore WalletFlows Wire"
     ),
-    .tests("TerminalAppTests", "DeviceInterface HostSystem TerminalApp TestSupport Vocabulary WalletFlows"),
+    .tests("TerminalAppTests", "HostSystem TerminalApp TestSupport Vocabulary WalletFlows"),
     .tests(
         "ScenariosTests",
         """
@@ -369,7 +341,7 @@ let tests: [Target] = [
         """
     ),
     .tests("HistoryCheckerTests", "HistoryChecker TestSupport Vocabulary"),
-    .tests("LoadPlanTests", "LoadPlan TestSupport"),
+    .tests("LoadPlanTests", "LoadEngine TestSupport"),
     .testTarget(
         name: "LoadReportTests",
         dependencies: .named("LoadReport pin-load TestSupport ArgumentParser Histogram"),
@@ -378,16 +350,16 @@ let tests: [Target] = [
     .tests(
         "LoadFleetTests",
         """
-        Evidence HistoryChecker HostSystem LoadFleet pin-load remote-pin-lab remote-pin-server Secrets \
-        Statements TestSupport Transport Vocabulary Wire
+        Evidence HistoryChecker HostSystem LoadEngine pin-load remote-pin-lab remote-pin-server Secrets Statements \
+        TestSupport Transport Vocabulary Wire
         """
     ),
-    .tests("LoadFloodTests", "Lab LoadFlood pin-load remote-pin-lab remote-pin-server TestSupport Vocabulary Wire"),
+    .tests("LoadFloodTests", "Lab LoadEngine pin-load remote-pin-lab remote-pin-server TestSupport Vocabulary Wire"),
     .tests(
         "LoadEngineTests",
         """
-        HostSystem Lab LabFiles LoadEngine LoadFleet LoadPlan LoadReport pin-load remote-pin-lab \
-        remote-pin-server TestSupport Transport Vocabulary Wire
+        HostSystem Lab LabFiles LoadEngine LoadReport pin-load remote-pin-lab remote-pin-server TestSupport Transport \
+        Vocabulary Wire
         """
     ),
     // Creates the scenario files that `explore` writes. It is a separate target, so that a test can use it.
@@ -416,7 +388,7 @@ let benchmarks: [Target] =
             named: "attestation-bench",
             "AttestationVerifier Evidence Lab Vocabulary Crypto"
         ),
-        .program("Benchmarks/Handshakes", named: "handshake-bench", "LoadFleet LoadReport Transport"),
+        .program("Benchmarks/Handshakes", named: "handshake-bench", "LoadEngine LoadReport Transport"),
         .program(
             "Benchmarks/Receipts",
             named: "receipt-bench",
@@ -427,7 +399,7 @@ let benchmarks: [Target] =
             named: "explore",
             """
             Administration AttestationVerifier AuditLog EmbeddedServer HostSystem PINPolicy PlayedCounterexamples \
-            PostgreSQLStore RemotePINServer Secrets ServerCommandLine Statements StoreMaintenance Vault Vocabulary \
+            PostgreSQLStore RemotePINServer Secrets ServerSettings Statements StoreMaintenance Vault Vocabulary \
             WalletStore Wire GRDB Logging NIOEmbedded
             """
         ),
@@ -435,10 +407,9 @@ let benchmarks: [Target] =
             "Tests/Simulate",
             named: "simulate",
             """
-            Administration AttestationVerifier AuditLog DeviceInterface HistoryChecker HostSystem Lab PINPolicy \
-            PostgreSQLClient PostgreSQLStore RemotePINServer Secrets ServerCommandLine SimulatedPhone StoreEpochs \
-            StoreMaintenance Transport Vault Vocabulary WalletCore WalletFlows WalletStore Wire GRDBSQLite Logging \
-            NIOCore NIOEmbedded
+            Administration AttestationVerifier AuditLog HistoryChecker HostSystem Lab PINPolicy PostgreSQLClient \
+            PostgreSQLStore RemotePINServer Secrets ServerSettings SimulatedPhone StoreMaintenance Transport Vault \
+            Vocabulary WalletCore WalletFlows WalletStore Wire GRDBSQLite Logging NIOCore NIOEmbedded
             """
         ),
     ]

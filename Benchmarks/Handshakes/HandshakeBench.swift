@@ -1,5 +1,5 @@
 import Foundation
-import LoadFleet
+import LoadEngine
 import LoadReport
 import Synchronization
 import Transport

@@ -155,6 +155,22 @@ struct HouseRulesTests {
         }
     }
 
+    @Test("a folder whose code knows less than the rest of its target imports no more")
+    func folders() throws {
+        for (folder, known) in [
+            ("Sources/Client/Load/LoadEngine/Plan", ["ConfigText", "Glibc"]),
+            ("Sources/Client/Load/LoadEngine/Flood", ["NIOCore", "NIOPosix", "Synchronization"]),
+            ("Sources/Client/Wallet/WalletFlows/Device", ["Secrets", "Vocabulary"]),
+        ] {
+            let files = try self.tree.files(below: folder)
+            #expect(!files.isEmpty)
+            for file in files { #expect(Self.imports(of: file).isSubset(of: known), "\(file.path)") }
+        }
+        let whole = try self.tree.files(below: "Sources/Server/StoreMaintenance")
+        let epochs = whole.filter { Self.imports(of: $0).contains("PostgreSQLStore") }.map(\.path)
+        #expect(epochs == ["Sources/Server/StoreMaintenance/Epochs/EpochOpening.swift"])
+    }
+
     private static func imports(of file: SourceTree.File) -> Set<String> {
         var modules: Set<String> = []
         for line in file.lines {

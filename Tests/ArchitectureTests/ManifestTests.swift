@@ -11,7 +11,7 @@ struct ManifestTests {
     @Test("the library for host applications links no simulator, no test authority and no tool")
     func walletCore() {
         let linked = self.manifest.closure(of: "WalletCore")
-        #expect(linked.isSuperset(of: ["DeviceInterface", "WalletFlows", "Transport", "COpenSSL", "NIOCore"]))
+        #expect(linked.isSuperset(of: ["WalletFlows", "Transport", "COpenSSL", "NIOCore"]))
         #expect(
             linked.isDisjoint(with: ["Lab", "SimulatedPhone", "Subprocess", "Yams", "ConfigText", "ArgumentParser"])
         )
@@ -37,6 +37,13 @@ struct ManifestTests {
                 #expect(shared.isEmpty, "\(target) links \(shared.sorted())")
             }
         }
+    }
+
+    @Test("the portal links no store, no vault and no verifier")
+    func portal() {
+        let linked = self.manifest.closure(of: "remote-pin-portal")
+        #expect(linked.isDisjoint(with: ["WalletStore", "PostgreSQLStore", "Vault", "AttestationVerifier"]))
+        #expect(self.manifest.closure(of: "remote-pin-server").contains("AttestationVerifier"))
     }
 
     @Test("the production programs link no test authority; the lab program does")

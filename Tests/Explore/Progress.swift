@@ -1,4 +1,4 @@
-internal import ServerCommandLine
+internal import ServerSettings
 
 /// A line about a search on the terminal, shown at most twice a second.
 final class Progress {

@@ -1,7 +1,6 @@
 import Glibc
-import LoadFleet
-import LoadReport
 @testable import LoadEngine
+import LoadReport
 import TestSupport
 import Testing
 import Vocabulary

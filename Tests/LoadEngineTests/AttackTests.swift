@@ -1,7 +1,5 @@
-import LoadFleet
-import LoadPlan
-import LoadReport
 @testable import LoadEngine
+import LoadReport
 import TestSupport
 import Testing
 import Vocabulary

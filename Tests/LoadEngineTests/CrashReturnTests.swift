@@ -1,9 +1,8 @@
 import Foundation
 import Lab
 import LabFiles
-import LoadPlan
-import LoadReport
 import LoadEngine
+import LoadReport
 import TestSupport
 import Testing
 

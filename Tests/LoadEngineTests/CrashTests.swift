@@ -1,8 +1,7 @@
 import Lab
 import LabFiles
-import LoadPlan
-import LoadReport
 import LoadEngine
+import LoadReport
 import TestSupport
 import Testing
 

@@ -1,7 +1,6 @@
 import Foundation
-import LoadPlan
-import LoadReport
 import LoadEngine
+import LoadReport
 import Synchronization
 import TestSupport
 import Testing

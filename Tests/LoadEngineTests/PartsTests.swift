@@ -1,12 +1,9 @@
-import LoadFleet
-import LoadPlan
+@testable import LoadEngine
 import LoadReport
 import TestSupport
 import Testing
 import Transport
 import Wire
-
-@testable import LoadEngine
 
 @Suite("Parts of a run")
 struct PartsTests {

@@ -1,7 +1,5 @@
 import Foundation
 import LoadEngine
-import LoadFleet
-import LoadPlan
 import LoadReport
 import TestSupport
 import Testing

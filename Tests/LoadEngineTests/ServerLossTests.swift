@@ -1,12 +1,10 @@
 import Foundation
-import LoadFleet
-import LoadPlan
+@testable import LoadEngine
 import Synchronization
 import TestSupport
 import Testing
 
 @testable import LoadReport
-@testable import LoadEngine
 
 @Suite("A run whose server ends or forgets")
 struct ServerLossTests {

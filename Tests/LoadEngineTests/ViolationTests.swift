@@ -1,7 +1,5 @@
-import LoadFleet
-import LoadPlan
-import LoadReport
 import LoadEngine
+import LoadReport
 import TestSupport
 import Testing
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Vocabulary
 
-@testable import LoadFleet
+@testable import LoadEngine
 
 @Suite("App Attest counters of a fleet")
 struct CounterTests {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Vocabulary
 
-@testable import LoadFleet
+@testable import LoadEngine
 
 @Suite("The file of wallets")
 struct FleetFileTests {

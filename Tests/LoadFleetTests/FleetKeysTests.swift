@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Vocabulary
 
-@testable import LoadFleet
+@testable import LoadEngine
 
 @Suite("Keys of a fleet's wallets")
 struct FleetKeysTests {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Vocabulary
 
-@testable import LoadFleet
+@testable import LoadEngine
 
 /// Files of wallets that no server knows.
 enum FleetOfTests {

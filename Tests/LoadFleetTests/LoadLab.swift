@@ -1,4 +1,4 @@
-import LoadFleet
+import LoadEngine
 import TestSupport
 import Testing
 import Transport

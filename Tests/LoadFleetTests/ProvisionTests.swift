@@ -6,7 +6,7 @@ import Transport
 import Vocabulary
 import Wire
 
-@testable import LoadFleet
+@testable import LoadEngine
 
 @Suite("The command pin-load provision")
 struct ProvisionTests {

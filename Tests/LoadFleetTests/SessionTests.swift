@@ -6,7 +6,7 @@ import Transport
 import Vocabulary
 import Wire
 
-@testable import LoadFleet
+@testable import LoadEngine
 
 @Suite("Sessions of a fleet's wallets, against a real server")
 struct SessionTests {

@@ -1,6 +1,6 @@
 import Foundation
 import Lab
-import LoadFlood
+import LoadEngine
 import TestSupport
 import Testing
 import Vocabulary

@@ -1,4 +1,4 @@
-import LoadPlan
+import LoadEngine
 import Testing
 
 @Suite("Picking and mixing")

@@ -1,4 +1,4 @@
-import LoadPlan
+import LoadEngine
 import TestSupport
 import Testing
 

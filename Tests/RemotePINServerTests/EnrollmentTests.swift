@@ -1,5 +1,5 @@
 import AttestationVerifier
-import DeviceInterface
+import WalletFlows
 import SimulatedPhone
 import RemotePINServer
 import Secrets

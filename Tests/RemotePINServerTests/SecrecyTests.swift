@@ -1,5 +1,5 @@
 import Administration
-import DeviceInterface
+import WalletFlows
 import HostSystem
 import Secrets
 import ServerTestSupport

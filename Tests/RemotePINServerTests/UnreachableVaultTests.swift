@@ -1,4 +1,4 @@
-import DeviceInterface
+import WalletFlows
 import Secrets
 import ServerTestSupport
 import SimulatedPhone

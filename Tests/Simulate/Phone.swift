@@ -1,9 +1,8 @@
-internal import DeviceInterface
+internal import WalletFlows
 internal import SimulatedPhone
 @testable import Transport
 internal import Vocabulary
 @testable import WalletCore
-internal import WalletFlows
 internal import Wire
 
 /// A phone, and its owner, who uses the app as the plan says.

@@ -2,7 +2,7 @@ internal import AuditLog
 internal import Foundation
 internal import PINPolicy
 internal import PostgreSQLStore
-internal import StoreEpochs
+internal import StoreMaintenance
 @testable internal import Vault
 
 /// The operator's work after a failover that lost confirmed commits.

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import ServerCommandLine
+internal import ServerSettings
 
 /// Runs seeds in child processes, some at a time, and shows the progress.
 final class Supervisor {

@@ -1,4 +1,4 @@
-internal import DeviceInterface
+internal import WalletFlows
 internal import Statements
 internal import Transport
 internal import Vocabulary

@@ -1,5 +1,5 @@
 import ConfigText
-import DeviceInterface
+import WalletFlows
 import SimulatedPhone
 import FoundationEssentials
 import TestSupport

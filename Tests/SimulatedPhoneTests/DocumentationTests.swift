@@ -1,6 +1,6 @@
 import FoundationEssentials
 import HostSystem
-import DeviceInterface
+import WalletFlows
 import Lab
 import Testing
 import Vocabulary

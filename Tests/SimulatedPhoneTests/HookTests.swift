@@ -1,5 +1,5 @@
 import FoundationEssentials
-import DeviceInterface
+import WalletFlows
 import Secrets
 import TestSupport
 import Testing

@@ -4,7 +4,7 @@ import FoundationEssentials
 import Testing
 import Vocabulary
 
-import DeviceInterface
+import WalletFlows
 
 @testable import SimulatedPhone
 

@@ -1,4 +1,4 @@
-import DeviceInterface
+import WalletFlows
 import FoundationEssentials
 import HostSystem
 import Secrets

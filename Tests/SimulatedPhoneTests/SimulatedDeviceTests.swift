@@ -1,6 +1,6 @@
 import AttestationVerifier
 import Crypto
-import DeviceInterface
+import WalletFlows
 import SimulatedPhone
 import Evidence
 import FoundationEssentials

@@ -1,3 +1,4 @@
+import AttestationVerifier
 import Foundation
 import HostSystem
 import TestSupport
@@ -54,6 +55,11 @@ struct CatalogueTests {
             #expect(Set(values).count == values.count && !values.isEmpty)
             for value in values { #expect(value.wholeMatch(of: /[a-z]+(_[a-z0-9]+)*/) != nil, "\(value)") }
         }
+    }
+
+    @Test("the reasons of refused evidence are the verifier's")
+    func refusals() {
+        #expect(MetricCatalogue.attestationRefusals == AttestationRefusal.allCases.map(\.rawValue))
     }
 
     @Test("the total number of series is below 500")

@@ -1,8 +1,7 @@
 @testable import TerminalApp
 import HostSystem
-import DeviceInterface
-import Testing
 import WalletFlows
+import Testing
 
 @Suite("Keys")
 struct KeyMapTests {

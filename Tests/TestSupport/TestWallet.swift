@@ -1,4 +1,4 @@
-package import DeviceInterface
+package import WalletFlows
 package import SimulatedPhone
 import Foundation
 import LabFiles

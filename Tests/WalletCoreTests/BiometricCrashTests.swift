@@ -1,6 +1,5 @@
-import DeviceInterface
-import Testing
 import WalletFlows
+import Testing
 
 @testable import WalletCore
 

@@ -1,8 +1,7 @@
-import DeviceInterface
+import WalletFlows
 import Secrets
 import Testing
 import Vocabulary
-import WalletFlows
 
 @testable import WalletCore
 

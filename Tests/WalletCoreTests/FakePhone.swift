@@ -1,9 +1,8 @@
-import DeviceInterface
+import WalletFlows
 import Synchronization
 import TestSupport
 import Testing
 import Vocabulary
-import WalletFlows
 
 @testable import WalletCore
 

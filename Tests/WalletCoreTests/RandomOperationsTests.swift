@@ -1,9 +1,8 @@
-import DeviceInterface
+import WalletFlows
 import Secrets
 import Statements
 import TestSupport
 import Testing
-import WalletFlows
 
 @testable import WalletCore
 

@@ -1,7 +1,6 @@
-import DeviceInterface
+import WalletFlows
 import Testing
 import Vocabulary
-import WalletFlows
 
 @testable import WalletCore
 

@@ -1,10 +1,9 @@
-import DeviceInterface
+import WalletFlows
 import SimulatedPhone
 import Lab
 import TestSupport
 import Testing
 import Vocabulary
-import WalletFlows
 
 @testable import WalletCore
 

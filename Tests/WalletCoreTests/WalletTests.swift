@@ -1,10 +1,9 @@
-import DeviceInterface
+import WalletFlows
 import Synchronization
 import TestSupport
 import Testing
 import Vocabulary
 import WalletCore
-import WalletFlows
 
 @Suite("The wallet in a host application")
 struct WalletTests {

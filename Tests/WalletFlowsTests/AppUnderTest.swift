@@ -1,8 +1,6 @@
-import DeviceInterface
+@testable import WalletFlows
 import Testing
 import Vocabulary
-
-@testable import WalletFlows
 
 /// The app's state machine with a transcript of its events and actions.
 struct AppUnderTest {

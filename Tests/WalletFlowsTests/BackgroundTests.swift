@@ -1,8 +1,6 @@
-import DeviceInterface
+@testable import WalletFlows
 import Testing
 import Vocabulary
-
-@testable import WalletFlows
 
 @Suite("LOCK: an app in the background drops keys and confirmations before the user returns")
 struct BackgroundTests {

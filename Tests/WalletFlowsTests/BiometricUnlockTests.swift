@@ -1,8 +1,6 @@
-import DeviceInterface
+@testable import WalletFlows
 import Testing
 import Vocabulary
-
-@testable import WalletFlows
 
 @Suite("UC2.3 Unlock the app with biometrics")
 struct BiometricUnlockTests {

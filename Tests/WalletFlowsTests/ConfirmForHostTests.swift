@@ -1,8 +1,6 @@
-import DeviceInterface
+@testable import WalletFlows
 import Testing
 import Vocabulary
-
-@testable import WalletFlows
 
 @Suite("PF2.4 Confirm an action of the host application")
 struct ConfirmForHostTests {

@@ -1,8 +1,6 @@
-import DeviceInterface
+@testable import WalletFlows
 import Testing
 import Vocabulary
-
-@testable import WalletFlows
 
 @Suite("LOCK: the timeouts of an unlocked app")
 struct LockTests {

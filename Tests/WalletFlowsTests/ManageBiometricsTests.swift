@@ -1,7 +1,5 @@
-import DeviceInterface
-import Testing
-
 @testable import WalletFlows
+import Testing
 
 @Suite("UC2.2 Biometrics on or off, and the prompts of UC2.1 and UC2.6")
 struct ManageBiometricsTests {

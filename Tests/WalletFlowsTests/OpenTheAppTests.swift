@@ -1,8 +1,6 @@
-import DeviceInterface
+@testable import WalletFlows
 import Testing
 import Vocabulary
-
-@testable import WalletFlows
 
 @Suite("UC1.2 Open the app, PF1.4 Apply update policy")
 struct OpenTheAppTests {

@@ -1,10 +1,8 @@
-import DeviceInterface
+@testable import WalletFlows
 import Foundation
 import struct TestSupport.SeededGenerator
 import Testing
 import Vocabulary
-
-@testable import WalletFlows
 
 /// Random walks through the app, with possible answers of server, device and user.
 @Suite("Every step of the flows")

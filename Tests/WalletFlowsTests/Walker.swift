@@ -1,9 +1,7 @@
-import DeviceInterface
+@testable import WalletFlows
 import struct TestSupport.SeededGenerator
 import Testing
 import Vocabulary
-
-@testable import WalletFlows
 
 /// One walk, which picks a possible next action of the user, or a possible answer of server or device.
 struct Walker {

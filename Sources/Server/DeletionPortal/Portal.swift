@@ -1,6 +1,6 @@
 internal import HTTPTypes
 internal import Logging
-internal import LogLines
+internal import Telemetry
 internal import Metrics
 internal import Transport
 internal import Vocabulary

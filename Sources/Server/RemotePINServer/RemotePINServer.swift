@@ -2,7 +2,7 @@ package import AttestationVerifier
 package import AuditLog
 package import HostSystem
 package import Logging
-internal import LogLines
+internal import Telemetry
 package import Metrics
 package import Secrets
 internal import ServiceLifecycle

@@ -4,7 +4,7 @@ internal import DeletionPortal
 internal import Foundation
 internal import HostSystem
 internal import LabFiles
-internal import LogLines
+internal import Telemetry
 internal import Logging
 internal import ServerSettings
 internal import MetricsEndpoint

@@ -1,10 +1,9 @@
 internal import ConfigText
 internal import HostSystem
-internal import LogLines
+internal import Telemetry
 internal import Logging
 internal import Synchronization
 internal import MetricsEndpoint
-internal import Telemetry
 
 /// The portal's metrics and probes.
 ///

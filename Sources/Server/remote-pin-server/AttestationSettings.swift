@@ -1,7 +1,6 @@
 internal import AttestationVerifier
 internal import Evidence
 internal import RemotePINServer
-internal import ServerCommandLine
 internal import ServerSettings
 internal import HostSystem
 

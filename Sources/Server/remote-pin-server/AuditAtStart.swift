@@ -1,7 +1,6 @@
 internal import AuditLog
 internal import HostSystem
 internal import Logging
-internal import ServerCommandLine
 internal import ServerSettings
 internal import StoreMaintenance
 internal import MetricsEndpoint

@@ -2,7 +2,6 @@ internal import AuditLog
 internal import Glibc
 internal import HostSystem
 internal import Metrics
-internal import ServerCommandLine
 internal import ServerSettings
 internal import Synchronization
 

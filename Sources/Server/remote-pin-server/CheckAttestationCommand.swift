@@ -4,7 +4,7 @@ internal import Evidence
 internal import HostSystem
 internal import LabFiles
 internal import RemotePINServer
-internal import ServerCommandLine
+internal import ServerSettings
 internal import Vocabulary
 
 /// Verifies evidence or a status list from files in the same way as the server does.

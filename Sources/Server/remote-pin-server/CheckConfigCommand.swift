@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import AttestationVerifier
 internal import PostgreSQLStore
-internal import ServerCommandLine
 internal import ServerSettings
 internal import HostSystem
 

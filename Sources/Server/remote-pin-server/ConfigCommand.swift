@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import ConfigText
-internal import ServerCommandLine
 internal import ServerSettings
 
 /// Commands that inspect a configuration.

@@ -1,8 +1,8 @@
 internal import HostSystem
-internal import LogLines
+internal import Telemetry
 internal import Logging
 internal import Metrics
-internal import ServerCommandLine
+internal import ServerSettings
 internal import Statements
 internal import WalletStore
 

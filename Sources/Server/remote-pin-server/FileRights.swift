@@ -1,6 +1,5 @@
 internal import ConfigText
 internal import HostSystem
-internal import ServerCommandLine
 internal import ServerSettings
 internal import WalletStore
 

@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import ConfigText
 internal import Foundation
-internal import ServerCommandLine
 internal import ServerSettings
 internal import HostSystem
 internal import StoreMaintenance

@@ -2,10 +2,9 @@ internal import Administration
 internal import Glibc
 internal import ConfigText
 internal import LabFiles
-internal import LogLines
+internal import Telemetry
 internal import Logging
 internal import RemotePINServer
-internal import ServerCommandLine
 internal import ServerSettings
 internal import HostSystem
 internal import Transport

@@ -1,5 +1,5 @@
 internal import Administration
-internal import LogLines
+internal import Telemetry
 internal import Logging
 
 extension LogOutput {

@@ -1,6 +1,5 @@
 internal import HostSystem
 internal import Logging
-internal import ServerCommandLine
 internal import ServerSettings
 internal import MetricsEndpoint
 internal import Transport

@@ -1,6 +1,5 @@
 internal import Administration
 internal import ArgumentParser
-internal import ServerCommandLine
 internal import ServerSettings
 internal import HostSystem
 

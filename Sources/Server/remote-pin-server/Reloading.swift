@@ -1,12 +1,11 @@
 internal import ConfigText
 internal import EventHooks
 internal import Foundation
-internal import LogLines
+internal import Telemetry
 internal import Logging
 internal import MetricsEndpoint
 internal import Metrics
 internal import RemotePINServer
-internal import ServerCommandLine
 internal import ServerSettings
 internal import Synchronization
 internal import Transport

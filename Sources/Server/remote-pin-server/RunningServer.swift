@@ -4,13 +4,12 @@ internal import AuditLog
 internal import EventHooks
 internal import HostSystem
 internal import LabFiles
-internal import LogLines
+internal import Telemetry
 internal import Logging
 internal import RemotePINServer
-internal import ServerCommandLine
+internal import ServerSettings
 internal import MetricsEndpoint
 internal import PostgreSQLStore
-internal import ServerSettings
 internal import ServiceLifecycle
 internal import StoreMaintenance
 internal import Transport

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import HostSystem
-internal import ServerCommandLine
 internal import ServerSettings
 
 /// Serves wallets until stopped by a signal.

@@ -7,7 +7,6 @@ internal import Foundation
 internal import HostSystem
 internal import LabFiles
 internal import RemotePINServer
-internal import ServerCommandLine
 internal import ServerSettings
 internal import Transport
 internal import Vault

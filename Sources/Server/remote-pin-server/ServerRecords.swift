@@ -2,7 +2,7 @@ internal import AuditLog
 internal import ConfigText
 internal import Crypto
 internal import HostSystem
-internal import LogLines
+internal import Telemetry
 internal import Logging
 internal import PostgreSQLStore
 internal import ServerSettings

@@ -1,14 +1,12 @@
 internal import AuditLog
 internal import ConfigText
-internal import LogLines
+internal import Telemetry
 internal import Logging
 internal import Metrics
 internal import NIOPosix
 internal import RemotePINServer
-internal import ServerCommandLine
-internal import MetricsEndpoint
-internal import Telemetry
 internal import ServerSettings
+internal import MetricsEndpoint
 internal import StoreMaintenance
 internal import Transport
 internal import Vocabulary

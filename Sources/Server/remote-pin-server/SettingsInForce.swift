@@ -1,7 +1,6 @@
 internal import ConfigText
 internal import Logging
 internal import RemotePINServer
-internal import ServerCommandLine
 internal import ServerSettings
 internal import Synchronization
 internal import Transport

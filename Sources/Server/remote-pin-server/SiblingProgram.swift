@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import HostSystem
-internal import ServerCommandLine
+internal import ServerSettings
 
 /// A program in the same folder that this process can be replaced with.
 enum SiblingProgram: String {

@@ -3,7 +3,6 @@ internal import AuditLog
 internal import ConfigText
 internal import HostSystem
 internal import RemotePINServer
-internal import ServerCommandLine
 internal import ServerSettings
 internal import ServiceLifecycle
 internal import Vocabulary

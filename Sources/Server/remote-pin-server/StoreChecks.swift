@@ -1,6 +1,6 @@
 internal import PostgreSQLStore
 internal import RemotePINServer
-internal import ServerCommandLine
+internal import ServerSettings
 internal import StoreMaintenance
 internal import Vault
 internal import Vocabulary

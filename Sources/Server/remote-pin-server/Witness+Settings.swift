@@ -1,9 +1,8 @@
 internal import ChildPrograms
 internal import HostSystem
-internal import LogLines
+internal import Telemetry
 internal import Logging
 internal import Metrics
-internal import ServerCommandLine
 internal import ServerSettings
 internal import StoreMaintenance
 internal import WalletStore

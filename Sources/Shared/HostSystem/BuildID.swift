@@ -1,4 +1,4 @@
-internal import CBuildID
+internal import CHostSystem
 
 /// The version information printed by all of our programs.
 package enum BuildID {

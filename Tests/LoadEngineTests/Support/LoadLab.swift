@@ -1,9 +1,7 @@
 import Glibc
 import Lab
-import LoadFleet
-import LoadPlan
-import LoadReport
 import LoadEngine
+import LoadReport
 import Synchronization
 import TestSupport
 import Vocabulary

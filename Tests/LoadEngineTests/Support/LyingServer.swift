@@ -1,7 +1,7 @@
 import HostSystem
 import Lab
 import LabFiles
-import LoadFleet
+import LoadEngine
 import Secrets
 import Synchronization
 import TestSupport

@@ -1,7 +1,6 @@
 import ArgumentParser
 internal import HostSystem
 internal import LoadEngine
-internal import LoadFleet
 
 /// Options for the server under test.
 struct TargetOptions: ParsableArguments {

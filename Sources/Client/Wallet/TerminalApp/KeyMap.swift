@@ -1,4 +1,3 @@
-internal import DeviceInterface
 internal import WalletFlows
 
 /// Maps keys to the actions on a screen.

@@ -1,7 +1,6 @@
-internal import DeviceInterface
-package import Phone
-internal import Vocabulary
 package import WalletFlows
+package import SimulatedPhone
+internal import Vocabulary
 
 /// The visible state of a phone at a given moment, used as input by the renderer.
 package struct Picture: Hashable, Sendable {

@@ -1,5 +1,5 @@
 package import HostSystem
-package import Phone
+package import SimulatedPhone
 internal import Synchronization
 package import WalletCore
 

@@ -1,5 +1,4 @@
 // A host application should only need to import this module, so screens, actions and the device interface are part of
 // its API.
-@_exported public import DeviceInterface
-@_exported public import Vocabulary
 @_exported public import WalletFlows
+@_exported public import Vocabulary

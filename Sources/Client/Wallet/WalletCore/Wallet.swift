@@ -1,8 +1,7 @@
-public import DeviceInterface
+public import WalletFlows
 internal import HostSystem
 internal import Synchronization
 public import Vocabulary
-public import WalletFlows
 
 /// A complete wallet without a user interface, to be embedded in a host application (see docs/embedding.md for an
 /// example).

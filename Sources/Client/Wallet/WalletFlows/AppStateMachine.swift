@@ -1,4 +1,3 @@
-package import DeviceInterface
 internal import Vocabulary
 
 /// The state of the whole app: the current flow, stacked on top of the flows that called it.

@@ -1,4 +1,3 @@
-package import DeviceInterface
 package import Vocabulary
 
 /// A request from a flow to the server, the device or the storage.

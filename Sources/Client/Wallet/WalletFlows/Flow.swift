@@ -1,4 +1,3 @@
-internal import DeviceInterface
 internal import Vocabulary
 
 /// One use case (UC) or partial flow (PF) as a state machine: a value without access to a clock, disk or network.

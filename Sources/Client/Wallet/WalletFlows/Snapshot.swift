@@ -1,4 +1,3 @@
-package import DeviceInterface
 package import Vocabulary
 
 /// The state of the device and the storage at the time of an event, captured by the caller of the flows.

@@ -1,6 +1,6 @@
 import ArgumentParser
 internal import HostSystem
-internal import Phone
+internal import SimulatedPhone
 internal import Vocabulary
 
 /// A PIN typed as an argument, where other processes can read it.

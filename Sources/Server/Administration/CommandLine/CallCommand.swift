@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import ServerCommandLine
+internal import ServerSettings
 
 /// A command-line command that makes one call to a running server and prints the reply.
 ///

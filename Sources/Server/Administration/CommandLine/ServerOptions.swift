@@ -1,8 +1,7 @@
 internal import AdminProtocol
 internal import ArgumentParser
 internal import HostSystem
-package import ServerCommandLine
-internal import ServerSettings
+package import ServerSettings
 internal import Transport
 
 /// Options that select a running server.

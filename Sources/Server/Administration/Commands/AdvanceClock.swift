@@ -3,7 +3,7 @@ package import ArgumentParser
 internal import ConfigText
 internal import Logging
 internal import RemotePINServer
-internal import ServerCommandLine
+internal import ServerSettings
 internal import StoreMaintenance
 package import Vocabulary
 

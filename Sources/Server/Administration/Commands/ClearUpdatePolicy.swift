@@ -1,7 +1,7 @@
 package import AdminProtocol
 package import ArgumentParser
 internal import RemotePINServer
-internal import ServerCommandLine
+internal import ServerSettings
 package import Vocabulary
 
 /// `update-policy clear`: removes the operators' rules for the platforms, so that the settings apply again.

@@ -2,7 +2,7 @@ package import AdminProtocol
 package import ArgumentParser
 internal import PINPolicy
 internal import RemotePINServer
-internal import ServerCommandLine
+internal import ServerSettings
 package import Vocabulary
 internal import WalletStore
 

@@ -1,5 +1,5 @@
 package import ArgumentParser
-internal import ServerCommandLine
+internal import ServerSettings
 package import StoreMaintenance
 
 /// `vault refresh-shares`: replaces the shares of all wallets, after the store and its key were stolen.

@@ -1,6 +1,6 @@
 package import ArgumentParser
 package import RemotePINServer
-internal import ServerCommandLine
+internal import ServerSettings
 
 /// `reload`: does the same as SIGHUP.
 package struct Reload: AdminCall {

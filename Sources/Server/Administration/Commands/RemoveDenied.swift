@@ -1,7 +1,7 @@
 package import ArgumentParser
 internal import AuditLog
 internal import RemotePINServer
-internal import ServerCommandLine
+internal import ServerSettings
 package import Vocabulary
 internal import WalletStore
 

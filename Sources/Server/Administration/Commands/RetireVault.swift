@@ -1,6 +1,6 @@
 package import ArgumentParser
 internal import AuditLog
-internal import ServerCommandLine
+internal import ServerSettings
 internal import StoreMaintenance
 
 /// `vault retire`: removes the key versions that no stored value is sealed with anymore.

@@ -5,7 +5,7 @@ internal import HostSystem
 internal import Logging
 internal import RemotePINServer
 internal import Secrets
-internal import ServerCommandLine
+internal import ServerSettings
 package import Vocabulary
 package import WalletStore
 

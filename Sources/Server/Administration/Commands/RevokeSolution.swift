@@ -2,7 +2,7 @@ package import ArgumentParser
 internal import AuditLog
 internal import Logging
 internal import RemotePINServer
-internal import ServerCommandLine
+internal import ServerSettings
 internal import Vocabulary
 package import WalletStore
 

@@ -2,7 +2,7 @@ package import AdminProtocol
 package import ArgumentParser
 package import AuditLog
 internal import RemotePINServer
-internal import ServerCommandLine
+internal import ServerSettings
 package import Vocabulary
 package import WalletStore
 

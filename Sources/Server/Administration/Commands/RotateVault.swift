@@ -1,7 +1,7 @@
 internal import AdminProtocol
 package import ArgumentParser
 internal import AuditLog
-internal import ServerCommandLine
+internal import ServerSettings
 package import StoreMaintenance
 
 /// `vault rotate`: adds a new version of the vault's keys and uses it for sealing from then on.

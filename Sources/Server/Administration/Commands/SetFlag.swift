@@ -1,6 +1,6 @@
 package import ArgumentParser
 internal import RemotePINServer
-internal import ServerCommandLine
+internal import ServerSettings
 package import Vocabulary
 
 /// `flags set`: sets which wallets have a feature turned on, starting with each wallet's next session.

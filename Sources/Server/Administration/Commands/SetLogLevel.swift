@@ -1,5 +1,5 @@
 package import ArgumentParser
-internal import ServerCommandLine
+internal import ServerSettings
 
 /// `log-level`: shows the log level, or changes it until the server stops.
 package struct SetLogLevel: AdminCall {

@@ -2,7 +2,7 @@ package import AdminProtocol
 package import ArgumentParser
 internal import ConfigText
 internal import RemotePINServer
-internal import ServerCommandLine
+internal import ServerSettings
 package import Vocabulary
 
 /// `update-policy set`: replaces the rules for the given platforms.

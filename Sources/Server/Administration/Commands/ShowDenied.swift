@@ -1,7 +1,7 @@
 internal import AdminProtocol
 package import ArgumentParser
 internal import RemotePINServer
-internal import ServerCommandLine
+internal import ServerSettings
 package import Vocabulary
 internal import WalletStore
 

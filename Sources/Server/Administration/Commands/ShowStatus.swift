@@ -3,7 +3,7 @@ package import ArgumentParser
 internal import AuditLog
 internal import HostSystem
 internal import RemotePINServer
-internal import ServerCommandLine
+internal import ServerSettings
 package import StoreMaintenance
 package import Vocabulary
 internal import WalletStore

@@ -1,6 +1,6 @@
 internal import AdminProtocol
 package import ArgumentParser
-internal import ServerCommandLine
+internal import ServerSettings
 package import StoreMaintenance
 package import Vocabulary
 

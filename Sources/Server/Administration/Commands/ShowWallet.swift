@@ -4,7 +4,7 @@ package import AuditLog
 internal import Foundation
 internal import PINPolicy
 internal import RemotePINServer
-internal import ServerCommandLine
+internal import ServerSettings
 internal import StoreMaintenance
 internal import Vault
 package import Vocabulary

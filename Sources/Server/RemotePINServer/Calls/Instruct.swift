@@ -1,6 +1,6 @@
 internal import HostSystem
 internal import Logging
-internal import LogLines
+internal import Telemetry
 internal import Secrets
 internal import Statements
 internal import Vault

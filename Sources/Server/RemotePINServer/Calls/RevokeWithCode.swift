@@ -1,6 +1,6 @@
 internal import AuditLog
 internal import Logging
-internal import LogLines
+internal import Telemetry
 internal import Statements
 internal import Vocabulary
 internal import WalletStore

@@ -1,5 +1,5 @@
 internal import Logging
-internal import LogLines
+internal import Telemetry
 internal import Metrics
 internal import Synchronization
 package import Transport

@@ -1,5 +1,5 @@
 internal import AuditLog
-internal import LogLines
+internal import Telemetry
 internal import Logging
 internal import Synchronization
 internal import Vocabulary

@@ -1,6 +1,6 @@
 package import AuditLog
 package import HostSystem
-internal import LogLines
+internal import Telemetry
 internal import Logging
 internal import Synchronization
 package import Vocabulary

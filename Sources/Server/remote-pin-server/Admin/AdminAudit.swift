@@ -4,7 +4,6 @@ internal import ArgumentParser
 internal import AuditLog
 internal import Foundation
 internal import HostSystem
-internal import ServerCommandLine
 internal import ServerSettings
 internal import Vault
 internal import Vocabulary

@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import Foundation
 internal import HostSystem
-internal import ServerCommandLine
 internal import ServerSettings
 internal import Statements
 internal import Vault

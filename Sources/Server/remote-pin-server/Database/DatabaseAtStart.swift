@@ -1,9 +1,8 @@
 internal import AuditLog
 internal import HostSystem
-internal import LogLines
+internal import Telemetry
 internal import Logging
 internal import PostgreSQLStore
-internal import ServerCommandLine
 internal import ServerSettings
 internal import ServiceLifecycle
 internal import MetricsEndpoint

@@ -6,7 +6,6 @@ internal import HostSystem
 internal import Metrics
 internal import PostgreSQLClient
 internal import PostgreSQLStore
-internal import ServerCommandLine
 internal import ServerSettings
 internal import Statements
 internal import Vocabulary

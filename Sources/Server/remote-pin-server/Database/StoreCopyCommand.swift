@@ -3,7 +3,6 @@ internal import AuditLog
 internal import HostSystem
 internal import Logging
 internal import PostgreSQLStore
-internal import ServerCommandLine
 internal import ServerSettings
 internal import StoreMaintenance
 internal import Synchronization

@@ -4,8 +4,7 @@ internal import HostSystem
 internal import PINPolicy
 internal import PostgreSQLClient
 internal import PostgreSQLStore
-internal import ServerCommandLine
-internal import StoreEpochs
+internal import ServerSettings
 internal import StoreMaintenance
 internal import Synchronization
 internal import WalletStore

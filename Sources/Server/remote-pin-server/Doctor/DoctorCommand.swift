@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import AuditLog
 internal import HostSystem
-internal import ServerCommandLine
 internal import ServerSettings
 
 /// Checks a server and the machine it runs on.

@@ -6,7 +6,6 @@ internal import HostSystem
 internal import LabFiles
 internal import PostgreSQLStore
 internal import RemotePINServer
-internal import ServerCommandLine
 internal import ServerSettings
 internal import StoreMaintenance
 internal import Transport

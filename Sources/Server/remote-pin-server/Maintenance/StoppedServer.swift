@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import AuditLog
 internal import HostSystem
 internal import LabFiles
-internal import ServerCommandLine
 internal import ServerSettings
 internal import StoreMaintenance
 internal import Vault

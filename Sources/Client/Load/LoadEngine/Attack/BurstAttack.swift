@@ -2,8 +2,6 @@ internal import AdminProtocol
 internal import ConfigText
 internal import HostSystem
 internal import LabFiles
-package import LoadFleet
-package import LoadPlan
 package import LoadReport
 internal import Transport
 internal import Vocabulary

@@ -1,4 +1,3 @@
-internal import LoadPlan
 internal import Synchronization
 
 /// The arrivals in an open loop, in order.

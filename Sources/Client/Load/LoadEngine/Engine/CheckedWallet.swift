@@ -1,6 +1,5 @@
 internal import HistoryChecker
 internal import HostSystem
-package import LoadFleet
 internal import Synchronization
 internal import Vocabulary
 

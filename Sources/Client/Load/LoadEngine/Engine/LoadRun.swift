@@ -1,6 +1,4 @@
 internal import ConfigText
-package import LoadFleet
-package import LoadPlan
 package import LoadReport
 internal import Synchronization
 package import Vocabulary

@@ -1,6 +1,4 @@
 internal import HostSystem
-internal import LoadFleet
-internal import LoadPlan
 internal import Synchronization
 
 /// Opens a run's sessions before its clock starts.

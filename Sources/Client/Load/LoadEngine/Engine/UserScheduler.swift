@@ -1,5 +1,3 @@
-internal import LoadFleet
-internal import LoadPlan
 internal import LoadReport
 internal import Synchronization
 internal import Wire

@@ -1,6 +1,4 @@
 internal import HistoryChecker
-internal import LoadFleet
-internal import LoadPlan
 internal import LoadReport
 internal import Synchronization
 internal import Transport

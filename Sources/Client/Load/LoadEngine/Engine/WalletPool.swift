@@ -1,4 +1,3 @@
-internal import LoadPlan
 internal import Synchronization
 
 /// Lends this machine's wallets to users, each to one user at a time unless the plan shares a single wallet.

@@ -1,7 +1,5 @@
 internal import Foundation
 internal import HostSystem
-internal import LoadFleet
-internal import LoadPlan
 internal import LoadReport
 internal import Secrets
 internal import Statements

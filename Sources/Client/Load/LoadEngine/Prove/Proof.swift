@@ -1,8 +1,6 @@
 internal import ChildPrograms
 internal import HistoryChecker
 internal import HostSystem
-internal import LoadFleet
-internal import LoadPlan
 package import LoadReport
 internal import Subprocess
 internal import Synchronization

@@ -1,8 +1,6 @@
 import ArgumentParser
 internal import HostSystem
-internal import LoadFleet
-internal import LoadFlood
-internal import LoadPlan
+internal import LoadEngine
 internal import LoadReport
 
 /// `pin-load flood`: opens hostile connections.

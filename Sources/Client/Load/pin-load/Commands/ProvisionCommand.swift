@@ -1,7 +1,7 @@
 import ArgumentParser
 internal import Glibc
 internal import HostSystem
-internal import LoadFleet
+internal import LoadEngine
 internal import LoadReport
 internal import Synchronization
 internal import Transport

@@ -1,8 +1,6 @@
 import ArgumentParser
 internal import HostSystem
 internal import LoadEngine
-internal import LoadFleet
-internal import LoadPlan
 internal import LoadReport
 
 /// `pin-load prove`: verifies a server's promises while faults are injected.

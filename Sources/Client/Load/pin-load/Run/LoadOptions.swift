@@ -3,7 +3,6 @@ internal import FoundationEssentials
 internal import HostSystem
 internal import LabFiles
 internal import LoadEngine
-internal import LoadPlan
 
 /// Options for a load plan.
 struct LoadOptions: ParsableArguments {

@@ -1,6 +1,6 @@
 import ArgumentParser
 internal import ConfigText
-internal import LoadPlan
+internal import LoadEngine
 
 /// Parses options one by one and collects all mistakes.
 struct OptionReader {

@@ -1,5 +1,4 @@
 internal import ConfigText
-internal import Phone
 internal import SimulatedPhone
 internal import Vocabulary
 internal import WalletFlows

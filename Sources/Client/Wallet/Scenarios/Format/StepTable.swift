@@ -1,7 +1,6 @@
 internal import ConfigText
-internal import DeviceInterface
-internal import Vocabulary
 internal import WalletFlows
+internal import Vocabulary
 
 /// The steps of a scenario: expectations, and actions by the user, the phone, the operator and the network.
 enum StepTable {

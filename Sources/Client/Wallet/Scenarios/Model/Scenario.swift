@@ -1,7 +1,6 @@
 internal import ConfigText
-internal import DeviceInterface
-internal import SimulatedPhone
 internal import WalletFlows
+internal import SimulatedPhone
 
 /// A validated scenario file, which describes a single logical test case.
 package struct Scenario: Sendable {

@@ -1,8 +1,7 @@
 package import ConfigText
-internal import DeviceInterface
+internal import WalletFlows
 internal import Foundation
 internal import HostSystem
-internal import WalletFlows
 internal import Yams
 
 extension Scenario {

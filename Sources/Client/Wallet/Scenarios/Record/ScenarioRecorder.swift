@@ -1,13 +1,11 @@
 internal import ConfigText
-internal import DeviceInterface
+internal import WalletFlows
 internal import HostSystem
 internal import LabFiles
-package import Phone
-internal import SimulatedPhone
+package import SimulatedPhone
 internal import Synchronization
 internal import Vocabulary
 package import WalletCore
-internal import WalletFlows
 internal import Yams
 
 /// Records a scenario while a person or program uses a new phone in a lab, with an expectation after each action.

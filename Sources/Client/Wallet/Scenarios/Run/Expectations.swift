@@ -1,8 +1,6 @@
-internal import DeviceInterface
-internal import Phone
+internal import WalletFlows
 internal import SimulatedPhone
 internal import Vocabulary
-internal import WalletFlows
 
 /// Compares actual with expected values.
 ///

@@ -1,4 +1,3 @@
-internal import Phone
 internal import SimulatedPhone
 internal import Synchronization
 internal import TerminalApp

@@ -1,5 +1,5 @@
 internal import HostSystem
-internal import Phone
+internal import SimulatedPhone
 internal import TerminalApp
 internal import Vocabulary
 internal import WalletFlows

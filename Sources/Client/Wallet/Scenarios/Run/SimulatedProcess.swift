@@ -1,4 +1,4 @@
-internal import DeviceInterface
+internal import WalletFlows
 internal import Secrets
 internal import Synchronization
 internal import Vocabulary

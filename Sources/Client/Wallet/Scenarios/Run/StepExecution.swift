@@ -1,11 +1,9 @@
-internal import DeviceInterface
+internal import WalletFlows
 internal import Foundation
 internal import HostSystem
-internal import Phone
 internal import SimulatedPhone
 internal import Vocabulary
 internal import WalletCore
-internal import WalletFlows
 internal import Wire
 
 extension ScenarioRun {

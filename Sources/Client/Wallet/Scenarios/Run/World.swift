@@ -1,6 +1,5 @@
 internal import HostSystem
 internal import LabFiles
-internal import Phone
 internal import SimulatedPhone
 internal import Transport
 internal import Vocabulary

@@ -1,5 +1,5 @@
 internal import ConfigText
-internal import DeviceInterface
+internal import WalletFlows
 internal import Evidence
 internal import HostSystem
 internal import Secrets

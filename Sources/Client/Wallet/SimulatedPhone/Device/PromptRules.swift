@@ -1,4 +1,4 @@
-internal import DeviceInterface
+internal import WalletFlows
 
 /// Determines how a simulated phone answers prompts.
 ///

@@ -1,4 +1,4 @@
-package import DeviceInterface
+package import WalletFlows
 internal import Evidence
 internal import HostSystem
 internal import Lab

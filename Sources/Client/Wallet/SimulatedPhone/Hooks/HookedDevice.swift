@@ -1,4 +1,4 @@
-package import DeviceInterface
+package import WalletFlows
 internal import FoundationEssentials
 internal import HostSystem
 package import Vocabulary

@@ -1,4 +1,4 @@
-internal import DeviceInterface
+internal import WalletFlows
 internal import FoundationEssentials
 internal import HostSystem
 internal import Secrets

@@ -1,4 +1,4 @@
-package import DeviceInterface
+package import WalletFlows
 internal import Lab
 package import Vocabulary
 package import Wire

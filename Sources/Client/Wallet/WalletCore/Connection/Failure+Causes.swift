@@ -1,7 +1,6 @@
-internal import DeviceInterface
+internal import WalletFlows
 internal import Secrets
 internal import Vocabulary
-internal import WalletFlows
 internal import Wire
 
 /// Converts all errors in this target to failures that the flows can show (docs/wallet-errors.md).

@@ -1,8 +1,7 @@
-internal import DeviceInterface
+internal import WalletFlows
 internal import Secrets
 internal import Statements
 internal import Vocabulary
-internal import WalletFlows
 
 /// The unencrypted state of a wallet, stored in a single file that is replaced as a whole.
 ///

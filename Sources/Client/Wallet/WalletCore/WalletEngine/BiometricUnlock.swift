@@ -1,7 +1,6 @@
-internal import DeviceInterface
+internal import WalletFlows
 internal import Secrets
 internal import Vocabulary
-internal import WalletFlows
 
 /// Unlocks with biometrics (UC2.3/1.2), confirms actions of the host (PF2.4/1.6), and shows all other system prompts
 /// that open the keychain item.

@@ -1,8 +1,7 @@
-internal import DeviceInterface
+internal import WalletFlows
 internal import Secrets
 internal import Statements
 internal import Vocabulary
-internal import WalletFlows
 internal import Wire
 
 /// PF2.9/1.5 during setup: creates a hardware key, has it attested, registers, and opens the first session.

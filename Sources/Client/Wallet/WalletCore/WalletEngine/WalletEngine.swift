@@ -1,8 +1,7 @@
-internal import DeviceInterface
+internal import WalletFlows
 internal import Secrets
 internal import Statements
 internal import Vocabulary
-internal import WalletFlows
 internal import Wire
 
 /// A wallet's data and devices: its files, its phone, its connection and, while it is unlocked, its keys.

@@ -1,5 +1,3 @@
-internal import DeviceInterface
-
 /// PF2.4 Confirm a protected action: asks for the PIN, then checks the wallet's status and the update policy.
 ///
 ///     entering ──PIN──▶ PF2.8 ──valid──▶ asking the status ──active──▶ PF1.4 ──allowed──▶ confirmed

@@ -1,4 +1,3 @@
-internal import DeviceInterface
 internal import Vocabulary
 
 /// UC2.1 Set up a remote PIN and biometric unlock: PIN, registration, biometrics, and deletion code.

@@ -1,5 +1,3 @@
-internal import DeviceInterface
-
 /// UC2.2: turns biometrics on or off.
 ///
 ///     status (1.1) ──Enable──▶ (Unlock with, 1.7) ──▶ prompt (1.3) ──confirmed──▶ PF2.4 ──▶ enabling ──▶ status

@@ -1,4 +1,3 @@
-internal import DeviceInterface
 internal import Vocabulary
 
 /// UC2.3 Unlock the app, with a biometric or the PIN.

@@ -1,5 +1,3 @@
-internal import DeviceInterface
-
 /// UC2.6 Change PIN: asks for the old PIN, then the new one twice, and replaces it with a single instruction.
 ///
 ///     (safe mode: prompt) ──▶ confirming (PF2.4) ──▶ choosing (PF2.9) ──▶ done ──Dashboard, Settings──▶ UC7.1

@@ -1,4 +1,3 @@
-internal import DeviceInterface
 internal import HostSystem
 internal import Vocabulary
 

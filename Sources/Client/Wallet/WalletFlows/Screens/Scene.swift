@@ -1,4 +1,3 @@
-package import DeviceInterface
 package import Vocabulary
 
 /// A language-independent screen, as shown by the flows.

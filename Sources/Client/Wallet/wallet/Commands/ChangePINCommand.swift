@@ -1,5 +1,5 @@
 import ArgumentParser
-internal import Phone
+internal import SimulatedPhone
 internal import WalletFlows
 
 /// `wallet change-pin`.

@@ -1,9 +1,8 @@
 import ArgumentParser
 internal import ConfigText
-internal import DeviceInterface
+internal import WalletFlows
 internal import HostSystem
 internal import SimulatedPhone
-internal import Phone
 internal import Vocabulary
 
 /// Options that change the simulated phone.

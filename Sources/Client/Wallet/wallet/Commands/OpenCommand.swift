@@ -1,7 +1,6 @@
 import ArgumentParser
 internal import SimulatedPhone
 internal import Vocabulary
-internal import Phone
 internal import WalletFlows
 
 /// `wallet open`: launches the app and shows the first screen.

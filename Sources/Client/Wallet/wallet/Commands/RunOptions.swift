@@ -2,7 +2,7 @@ import ArgumentParser
 internal import ConfigText
 internal import Foundation
 internal import HostSystem
-internal import Phone
+internal import SimulatedPhone
 internal import Scenarios
 
 /// The options that choose the server to run scenarios against.

@@ -1,7 +1,7 @@
 import ArgumentParser
 internal import ConfigText
 internal import HostSystem
-internal import Phone
+internal import SimulatedPhone
 internal import Scenarios
 internal import Synchronization
 internal import TerminalApp

@@ -1,8 +1,7 @@
 import ArgumentParser
 internal import HostSystem
-internal import Phone
-internal import Scenarios
 internal import SimulatedPhone
+internal import Scenarios
 internal import WalletCore
 internal import WalletFlows
 

@@ -1,6 +1,6 @@
 import ArgumentParser
 internal import HostSystem
-internal import Phone
+internal import SimulatedPhone
 internal import WalletFlows
 
 /// `wallet wipe`.

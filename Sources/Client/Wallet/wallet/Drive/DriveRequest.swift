@@ -1,7 +1,7 @@
 internal import ConfigText
 internal import FoundationEssentials
 internal import HostSystem
-internal import Phone
+internal import SimulatedPhone
 internal import WalletCore
 internal import WalletFlows
 

@@ -1,11 +1,9 @@
 internal import ConfigText
-internal import DeviceInterface
+internal import WalletFlows
 internal import Foundation
 internal import HostSystem
-internal import Phone
 internal import SimulatedPhone
 internal import Vocabulary
-internal import WalletFlows
 
 /// Executes commands from the controlling program on a phone, one at a time.
 struct Driver {

@@ -1,6 +1,6 @@
 internal import Foundation
 internal import HostSystem
-internal import Phone
+internal import SimulatedPhone
 internal import Vocabulary
 internal import WalletFlows
 

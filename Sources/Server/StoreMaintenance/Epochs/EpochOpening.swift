@@ -2,8 +2,7 @@ package import AuditLog
 internal import HostSystem
 package import PINPolicy
 package import PostgreSQLStore
-internal import ServerCommandLine
-package import StoreMaintenance
+internal import ServerSettings
 package import Vault
 package import Vocabulary
 internal import WalletStore

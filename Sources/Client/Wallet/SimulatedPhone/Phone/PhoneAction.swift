@@ -1,9 +1,7 @@
 internal import ConfigText
-package import DeviceInterface
-internal import LabFiles
-package import SimulatedPhone
-package import WalletCore
 package import WalletFlows
+internal import LabFiles
+package import WalletCore
 
 /// An action by the user or the operating system.
 package enum PhoneAction: Sendable {

@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import ConfigText
 internal import Foundation
 internal import LabFiles
-package import ServerSettings
 internal import HostSystem
 
 /// Options that choose a configuration and override its settings.

@@ -1,9 +1,7 @@
-package import DeviceInterface
-package import SimulatedPhone
+package import WalletFlows
 internal import Synchronization
 package import Vocabulary
 package import WalletCore
-package import WalletFlows
 
 /// A simulated phone, consisting of its home, its device, and the app, which may or may not be running.
 ///
