@@ -118,7 +118,8 @@ final class WalletOutputTests {
     @Test(
         "unreadable files are named and not changed",
         arguments: [
-            ("{\"version\":9,\"later\":true}", "newer version"), ("{\"version\":1,\"registr", "damaged or was edited"),
+            ("{\"version\":9,\"later\":true}", "another version of the app"),
+            ("{\"version\":1,\"registr", "damaged or was edited"),
         ]
     )
     func unreadable(contents: String, message: String) async throws {
