@@ -63,6 +63,10 @@ struct AdminSocketTests {
             for _ in 0..<TransportLimits.admin.connections {
                 others.append(try await AdminConnection.connect(path: self.path, timeout: Self.patience))
             }
+            // Each of them is open once it is answered; else the late one could be counted before the last of them.
+            for connection in others {
+                let _: FlagsReply = try await connection.call("flags list", NoArguments(), timeout: Self.patience)
+            }
             let late = try await AdminConnection.connect(path: self.path, timeout: Self.patience)
             let error = await #expect(throws: AdminCallError.self) {
                 let _: SolutionReply = try await late.call("revoke solution", NoArguments(), timeout: Self.patience)
