@@ -121,7 +121,11 @@ struct RunScenariosCommand: AsyncParsableCommand {
 
     private func status() async throws -> Int32 {
         if try self.output.writeFormat() { return 0 }
-        if self.watch { return try await self.playSavedFiles() }
+        if self.watch {
+            // Report missing files right away. Later on, a file can briefly be missing while an editor replaces it.
+            _ = try ScenarioFiles.files(self.paths).map(DurableFile.changeTime(of:))
+            return try await Self.untilInterrupted(limitsStop: true) { try await self.playSavedFiles() }
+        }
         let scenarios = try self.selection.scenarios(of: ScenarioFiles.read(ScenarioFiles.files(self.paths)))
         if self.list {
             StandardStreams.writeOutput(ScenarioList.text(scenarios))
@@ -132,31 +136,18 @@ struct RunScenariosCommand: AsyncParsableCommand {
             StandardStreams.writeOutput("\(subject) well formed\n")
             return 0
         }
-        if self.step { return try await self.walk(scenarios) }
-        Self.limitStop()
-        return try await self.play(scenarios)
+        if self.step {
+            return try await Self.untilInterrupted(limitsStop: false) { try await self.walk(scenarios) }
+        }
+        return try await Self.untilInterrupted(limitsStop: true) { try await self.play(scenarios) }
     }
-
-    /// Ends the process some time after a signal, or at the second one, if a run does not stop.
-    ///
-    /// All threads that run tasks may wait for the reader of the output, and no task then sees the signal.
-    private static func limitStop() { ProcessEnd.limitStop(to: .seconds(30)) { _ in } }
 
     /// Runs all scenarios, then those in every file that is saved, until interrupted by the user.
     private func playSavedFiles() async throws -> Int32 {
-        // Report missing files right away. Later on, a file can briefly be missing while an editor replaces it.
-        _ = try ScenarioFiles.files(self.paths).map(DurableFile.changeTime(of:))
         var watch = ScenarioWatch(self.paths)
-        Self.limitStop()
         while true {
-            let seen = watch
-            let ((changed, files), isInterrupted) = await Self.untilInterrupted {
-                var watch = seen
-                let files = await watch.changes()
-                return (watch, files)
-            }
-            guard !isInterrupted else { return 130 }
-            watch = changed
+            let files = await watch.changes()
+            guard !Task.isCancelled else { return 130 }
             do {
                 let scenarios = try self.selection.scenarios(of: ScenarioFiles.read(files))
                 if try await self.play(scenarios) == 130 { return 130 }
@@ -211,9 +202,9 @@ struct RunScenariosCommand: AsyncParsableCommand {
         )
         let progress = ScenarioProgress(of: scenarios.count, self.output)
         let start = ContinuousClock.now
-        let (results, isInterrupted) = await Self.untilInterrupted {
-            await runner.run(scenarios) { if pause == nil { progress.add($1) } }
-        }
+        // A cancelled run stops its servers and removes its folders before it returns the results that it has.
+        let results = await runner.run(scenarios) { if pause == nil { progress.add($1) } }
+        let isInterrupted = Task.isCancelled
         end()
         if pause != nil { results.forEach(progress.add) }
         progress.end()
@@ -239,29 +230,38 @@ struct RunScenariosCommand: AsyncParsableCommand {
         return folder
     }
 
-    /// Returns the results, and whether SIGINT, SIGTERM or SIGHUP cancelled the run.
+    /// Returns the status of `play`, whose task is cancelled at SIGINT, SIGTERM or SIGHUP.
     ///
-    /// A cancelled run stops its servers and removes its folders before it returns the results that it has.
-    private static func untilInterrupted<Results: Sendable>(
-        _ run: @escaping @Sendable () async -> Results
-    ) async -> (results: Results, isInterrupted: Bool) {
+    /// A command calls this once: a signal between two calls would be lost.
+    ///
+    /// - Parameter limitsStop: Ends the process some time after a signal, or at the second one, if `play` does not
+    ///   stop. All threads that run tasks may wait for the reader of the output, and no task then sees the signal.
+    private static func untilInterrupted(
+        limitsStop: Bool,
+        _ play: @escaping @Sendable () async throws -> Int32
+    ) async throws -> Int32 {
         let ending: [UnixSignal] = [.sigint, .sigterm] + (Hangup.isIgnored ? [] : [.sighup])
         let signals = await UnixSignalsSequence(trapping: ending)
-        return await withTaskGroup(of: Results?.self) { group in
-            group.addTask { await run() }
+        if limitsStop { ProcessEnd.limitStop(to: .seconds(30)) { _ in } }
+        return try await withThrowingTaskGroup(of: Int32?.self) { group in
+            group.addTask {
+                do {
+                    return try await play()
+                } catch is CancellationError {
+                    return 130
+                }
+            }
             group.addTask {
                 for await _ in signals { return nil }
                 return nil
             }
-            var results: Results?
-            var isInterrupted = false
-            for await next in group {
-                results = next ?? results
-                if results == nil { isInterrupted = true }
+            var status: Int32?
+            while let next = try await group.next() {
+                status = next ?? status
                 group.cancelAll()
             }
-            guard let results else { preconditionFailure("a cancelled run returns its results, too") }
-            return (results, isInterrupted)
+            guard let status else { preconditionFailure("a cancelled run returns its status, too") }
+            return status
         }
     }
 }
