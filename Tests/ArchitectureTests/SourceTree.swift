@@ -9,7 +9,7 @@ struct SourceTree {
 
         var lines: [Substring] { self.text.split(separator: "\n", omittingEmptySubsequences: false) }
 
-        /// The name of the target's folder, as in `Sources/Shared/Wire` or `Sources/Client/Wallet/Phone`.
+        /// The name of the target's folder, as in `Sources/Shared/Wire` or `Sources/Client/Wallet/WalletCore`.
         var target: String {
             let parts = self.path.split(separator: "/")
             let depth = self.path.hasPrefix("Sources/Client/") ? 3 : 2

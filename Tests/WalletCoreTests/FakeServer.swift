@@ -44,7 +44,7 @@ final class FakeServer: ServerDialer {
         var reachable = true
         /// Replaces answers, as an attacker would.
         var forge: (@Sendable (CallResult) -> CallResult)?
-        /// ChangePin messages that were delayed and may still arrive.
+        /// ChangePIN messages that were delayed and may still arrive.
         var late: [Late] = []
         var keepsLate = false
         /// The names of calls whose next answer is lost with its connection.

@@ -15,11 +15,11 @@ extension WalletEngine {
         var connection: WalletConnection
     }
 
-    /// Sends CheckPin.
+    /// Sends CheckPIN.
     ///
     /// The wallet is unlocked only if the PIN's slot can be opened.
     ///
-    /// In the safe mode, a locked wallet does not send CheckPin. Its slots are sealed, so it could not tell whether an
+    /// In the safe mode, a locked wallet does not send CheckPIN. Its slots are sealed, so it could not tell whether an
     /// answer is genuine.
     func checkPIN(_ entry: PINEntry) async throws -> Answer {
         if self.unlocked == nil, self.store.state.registration?.biometricMode == .safe {
@@ -371,7 +371,7 @@ extension WalletEngine {
 /// like the current pair's.
 ///
 ///     write the new pair next to the current one
-///       └─▶ send ChangePin ──▶ answered, or lost: the next session reports the current pair
+///       └─▶ send ChangePIN ──▶ answered, or lost: the next session reports the current pair
 ///             └─▶ a valid PIN opens the successor's slot: the other pairs are removed
 extension WalletEngine {
     func changePIN(from old: PINEntry, to new: PINEntry) async throws -> Answer {

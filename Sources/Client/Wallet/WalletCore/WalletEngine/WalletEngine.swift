@@ -26,7 +26,7 @@ final class WalletEngine {
     var connection: WalletConnection?
     /// Nil if the wallet is locked.
     var unlocked: UnlockedKeys?
-    /// The pair for a new PIN whose ChangePin may have been sent, and the attempt id of that PIN's entry.
+    /// The pair for a new PIN whose ChangePIN may have been sent, and the attempt id of that PIN's entry.
     var change: (attemptID: AttemptID, pairID: PINKeyID)?
     /// The last PIN entry that was sent but not answered.
     ///

@@ -12,7 +12,7 @@ struct SetUpPIN: Flow {
     enum Purpose: Sendable {
         /// UC2.1: by enrolling the wallet.
         case enroll
-        /// UC2.6: with ChangePin, authorized by the old PIN.
+        /// UC2.6: with ChangePIN, authorized by the old PIN.
         case change(old: PINEntry)
     }
 
