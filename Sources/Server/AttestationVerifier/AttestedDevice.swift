@@ -172,9 +172,7 @@ extension SecurityLevel {
         }
     }
 
-    /// Creates the level with this name.
-    ///
-    /// Returns nil if there is none.
+    /// Creates the level with this name; returns nil for any other name.
     package init?(name: String) {
         guard let level = [SecurityLevel.software, .trustedEnvironment, .strongBox].first(where: { $0.name == name })
         else { return nil }
@@ -207,9 +205,7 @@ extension VerifiedBootState {
         }
     }
 
-    /// Creates the state with this name.
-    ///
-    /// Returns nil if there is none.
+    /// Creates the state with this name; returns nil for any other name.
     package init?(name: String) {
         guard
             let state = [VerifiedBootState.verified, .selfSigned, .unverified, .failed].first(where: { $0.name == name }

@@ -9,18 +9,14 @@ package struct TrustAnchor: Hashable, Sendable {
     package let name: String
     /// The SHA-256 digest of the key's SubjectPublicKeyInfo.
     package let keyHash: SHA256Digest
-    /// The key, for verifying chains that omit their root (App Attest).
-    ///
-    /// Nil if only its hash is known.
+    /// The key, for verifying chains that omit their root (App Attest); nil if only its hash is known.
     let key: SubjectPublicKey?
     /// The root's name, or nil if only the key is known.
     let subject: DistinguishedName?
     /// Whether the root was created by a lab's authority.
     package let isOfLab: Bool
 
-    /// Creates an anchor from a root certificate.
-    ///
-    /// Returns nil if the bytes are not a certificate.
+    /// Creates an anchor from a root certificate; returns nil if the bytes are not a certificate.
     package init?(name: String, certificate: [UInt8]) {
         guard let root = try? Certificate(decoding: certificate) else { return nil }
         self.name = name

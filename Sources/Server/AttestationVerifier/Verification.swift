@@ -17,17 +17,15 @@ package struct Verification: Sendable {
         self.passed.append(check.rawValue)
     }
 
-    /// Returns whether `certificate` was signed by the private half of `key`.
-    ///
-    /// Returns false once the limit on signature checks is reached.
+    /// Returns whether `certificate` was signed by the private half of `key`; false once the limit on signature checks
+    /// is reached.
     mutating func isSigned(_ certificate: Certificate, by key: SubjectPublicKey) -> Bool {
         guard let algorithm = SignatureAlgorithm(certificate.signatureAlgorithm) else { return false }
         return self.isValid(certificate.signature, of: certificate.signedPart, algorithm, key)
     }
 
-    /// Returns whether `signature` is an ECDSA signature with SHA-256 over `message` by `key`.
-    ///
-    /// Returns false once the limit on signature checks is reached.
+    /// Returns whether `signature` is an ECDSA signature with SHA-256 over `message` by `key`; false once the limit on
+    /// signature checks is reached.
     package mutating func isValid(_ signature: [UInt8], of message: [UInt8], key: SubjectPublicKey) -> Bool {
         self.isValid(signature, of: message, .ecdsa(.sha256), key)
     }

@@ -62,9 +62,7 @@ enum AuditLine {
     /// Returns whether the text has the format of a MAC.
     static func isMAC(_ text: some Collection<UInt8>) -> Bool { VersionedMAC(text: text) != nil }
 
-    /// Decodes the entry in a line.
-    ///
-    /// Returns nil if it cannot be read.
+    /// Decodes the entry in a line; returns nil if it cannot be read.
     static func entry(in line: ArraySlice<UInt8>) -> AuditEntry? {
         struct Place: Decodable { let number: UInt64 }
         let data = Data(line)

@@ -16,9 +16,7 @@ package struct AuditVerification: Hashable, Sendable {
     package var tornBefore: [UInt64] = []
     /// The first deviation from the log as it was written, or nil if the log is intact.
     package var problem: AuditProblem?
-    /// Whether the announced entry is present, even if something after it was changed.
-    ///
-    /// True if no entry was given.
+    /// Whether the announced entry is present, even if something after it was changed; true if no entry was given.
     package var hasMark = true
     /// The entry after which the requested epoch begins, or nil if the log begins later or no epoch was requested.
     ///
@@ -168,9 +166,7 @@ private struct AuditScan {
 
     private var count: UInt64 { self.newest?.number ?? 0 }
 
-    /// Processes one line.
-    ///
-    /// Returns false if nothing after it can be intact.
+    /// Processes one line; returns false if nothing after it can be intact.
     mutating func take(_ line: ArraySlice<UInt8>, _ read: ((AuditEntry) -> Void)?) async throws -> Bool {
         self.line += 1
         guard let parts = AuditLine.parts(of: line),

@@ -37,9 +37,7 @@ struct EventFeed: Sendable {
         self.log.error("events were not delivered", metadata: ["hook": "\(self.receiver.name)", "count": "\(lost)"])
     }
 
-    /// Runs the receiver once.
-    ///
-    /// Returns nil if there are no more lines to deliver.
+    /// Runs the receiver once; returns nil if there are no more lines to deliver.
     private func deliver() async -> ReceiverFailure? {
         let write = WriteTimer()
         let messages = ProgramMessages { [log = self.log, name = self.receiver.name] line, suppressed in

@@ -43,9 +43,7 @@ package enum EventReceiverKind: String, Sendable, CaseIterable {
     case socket
 }
 
-/// Writes one line.
-///
-/// Returns once the receiver's end has accepted it.
+/// Writes one line; returns once the receiver's end has accepted it.
 package typealias LineWriter = @Sendable ([UInt8]) async throws -> Void
 
 /// The reason a receiver is not accepting lines.

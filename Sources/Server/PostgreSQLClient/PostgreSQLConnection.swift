@@ -213,9 +213,7 @@ internal import Glibc
         return commits ? .outcomeUnknown(reason) : .disconnected(reason)
     }
 
-    /// Waits for the socket.
-    ///
-    /// Returns false at the deadline.
+    /// Waits for the socket; returns false at the deadline.
     private func wait(for events: Int32, until deadline: ContinuousClock.Instant) -> Bool {
         while true {
             let left = deadline - .now

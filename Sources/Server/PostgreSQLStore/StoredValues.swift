@@ -29,9 +29,7 @@ struct StoredValues {
     /// Both rows of wallets.
     static let tables = "wallets w left join wallet_values v on v.id = w.id"
 
-    /// Reads a row with ``columns``.
-    ///
-    /// Throws if anything except the attempts is damaged.
+    /// Reads a row with ``columns``; throws if anything except the attempts is damaged.
     init(_ rows: PostgreSQLRows, at place: Int, of wallet: WalletID, by key: RecordKey) throws(StoreError) {
         func bytes(_ column: Int) throws(StoreError) -> [UInt8] {
             guard let bytes = rows.bytes(place, column) else { throw .corrupt }

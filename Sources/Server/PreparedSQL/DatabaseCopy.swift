@@ -67,9 +67,7 @@ internal import GRDBSQLite
 
     deinit { self.close() }
 
-    /// Copies up to `pages` pages.
-    ///
-    /// Returns true once all pages have been copied.
+    /// Copies up to `pages` pages; returns true once all pages have been copied.
     ///
     /// - Important: Must not be called inside a transaction on the source.
     package func step(pages: Int32) throws(Failure) -> Bool {

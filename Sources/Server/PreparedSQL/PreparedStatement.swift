@@ -74,9 +74,7 @@ internal import GRDBSQLite
         if old.count < bytes.count { unsafe old.deallocate() }
     }
 
-    /// Runs the statement and passes its first row to `read`.
-    ///
-    /// Returns nil if there are no rows.
+    /// Runs the statement and passes its first row to `read`; returns nil if there are no rows.
     ///
     /// - Throws: `DatabaseError`, or an error thrown by `read`. In either case, the statement can be run again.
     package func first<Value>(_ read: (borrowing PreparedRow) throws -> Value) throws -> Value? {
@@ -111,9 +109,7 @@ internal import GRDBSQLite
         _ = try self.first { _ in }
     }
 
-    /// Runs a statement that returns no rows.
-    ///
-    /// Returns the number of rows that it changed, added or removed.
+    /// Runs a statement that returns no rows; returns the number of rows that it changed, added or removed.
     ///
     /// - Throws: `DatabaseError`. The statement can be run again afterwards.
     package func change() throws -> Int {

@@ -22,9 +22,7 @@ struct IdentityRecord: Hashable {
     var pinKey: P256PublicKey
     var pinKeyID: PINKeyID
 
-    /// Creates a record.
-    ///
-    /// Returns nil if a text is too long or the app id is empty.
+    /// Creates a record; returns nil if a text is too long or the app id is empty.
     init?(
         platform: Platform,
         hardwareKey: P256PublicKey,
@@ -86,9 +84,7 @@ extension IdentityRecord {
         return bytes
     }
 
-    /// Decodes ``bytes``.
-    ///
-    /// Returns nil for any other input.
+    /// Decodes ``bytes``; returns nil for any other input.
     init?(_ bytes: [UInt8]) {
         guard bytes.count == Self.byteCount, bytes[0] == Self.version, bytes[1] == 1 || bytes[1] == 2,
             let hardwareKey = P256PublicKey(bytes[2..<67]), let pinKey = P256PublicKey(bytes[67..<132]),

@@ -170,9 +170,8 @@ package enum ServerStartError: Error, Hashable, Sendable {
 }
 
 extension RemotePINServer {
-    /// Serves all connections of a listener until graceful shutdown or cancellation.
-    ///
-    /// Returns once all of them have ended.
+    /// Serves all connections of a listener until graceful shutdown or cancellation; returns once all of them have
+    /// ended.
     package func serve(_ listener: RPCListener) async {
         await withGracefulShutdownHandler {
             await listener.serve { await self.serve($0) }
@@ -260,9 +259,8 @@ extension RemotePINServer {
         }
     }
 
-    /// Rereads the status list, whether or not it has changed, and the flags and update policies.
-    ///
-    /// Returns the result for each part.
+    /// Rereads the status list, whether or not it has changed, and the flags and update policies; returns the result
+    /// for each part.
     package func reload() async -> [ReloadedPart] {
         var parts: [ReloadedPart] = []
         if self.state.devices.attestations.hasFile {

@@ -73,9 +73,7 @@ final class SealCount: Sendable {
         return true
     }
 
-    /// Reserves up to `size` values in the file.
-    ///
-    /// Returns the number reserved, or 0 if none are left.
+    /// Reserves up to `size` values in the file; returns the number reserved, or 0 if none are left.
     private func reserve(_ size: UInt64, of version: UInt32) throws -> UInt64 {
         // If two processes share the file, they must not reserve blocks at the same time.
         let lock = try FileLock(waitingFor: self.path + ".lock")

@@ -27,9 +27,8 @@ package protocol WalletStore: OperatorStore {
     /// period during which the token may be registered again.
     func beginSession(_ session: NewSession) async throws(StoreError) -> SessionOutcome
 
-    /// Counts an attempt, judges it and writes the instruction's effect in one commit.
-    ///
-    /// Returns the outcome and, if there is a verdict, its receipt.
+    /// Counts an attempt, judges it and writes the instruction's effect in one commit; returns the outcome and, if
+    /// there is a verdict, its receipt.
     func judge(_ attempt: Attempt) async throws(StoreError) -> CertifiedOutcome
 
     /// Replaces a wallet's shares with the next ones, which it has sealed its data with, and destroys the old ones.

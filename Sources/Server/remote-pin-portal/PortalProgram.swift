@@ -122,9 +122,7 @@ struct PortalProgram: AsyncParsableCommand {
         }
     }
 
-    /// Listens for monitoring.
-    ///
-    /// Returns nil if it is not configured.
+    /// Listens for monitoring; returns nil if it is not configured.
     private static func listen(
         _ watch: PortalWatch,
         _ settings: ServerSettings,

@@ -26,9 +26,7 @@ final class PortalWatch: Sendable {
         }
     }
 
-    /// Listens on `portal.observation`.
-    ///
-    /// Returns nil if it is not set.
+    /// Listens on `portal.observation`; returns nil if it is not set.
     func listen(_ address: HostAndPort?) async throws(ObservationListenError) -> ObservationListener? {
         guard let address else { return nil }
         let answers = ObservationSources(

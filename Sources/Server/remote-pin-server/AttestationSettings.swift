@@ -136,9 +136,7 @@ enum AttestationSettings {
         return anchors
     }
 
-    /// Opens and checks the status list file.
-    ///
-    /// Returns nil if none is configured.
+    /// Opens and checks the status list file; returns nil if none is configured.
     static func statusList(_ settings: ServerSettings) throws -> StatusListFile? {
         guard let path = settings[SettingTable.androidStatusList] else { return nil }
         return try explaining(.configuration, "`android.status-list`") { try StatusListFile(path: path) }

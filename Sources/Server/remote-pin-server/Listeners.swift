@@ -198,9 +198,7 @@ struct LocalSocket: Sendable {
         }
     }
 
-    /// Makes the socket again if its file was removed.
-    ///
-    /// Returns nil if there was nothing to do.
+    /// Makes the socket again if its file was removed; returns nil if there was nothing to do.
     func renew() async -> ReloadedPart? {
         guard !self.listener.isInPlace else { return nil }
         let setting = "\(self.section).socket"

@@ -43,9 +43,7 @@ struct OpenFileBudget {
     /// Advice on raising the limit on open files.
     static let cure = "raise the limit (LimitNOFILE in the unit, or ulimit -n)"
 
-    /// Raises the limit on open files as far as allowed.
-    ///
-    /// Returns the number of wallet connections.
+    /// Raises the limit on open files as far as allowed; returns the number of wallet connections.
     func connections(log: Logger) throws -> Int {
         let allowed = OpenFiles.raise(to: self.needed).current
         let left = try explaining(.configuration) { try self.connections(allowed: allowed) }

@@ -44,9 +44,7 @@ extension Witness {
 }
 
 extension WitnessKeeper {
-    /// Asks the witness whether the store is an older copy.
-    ///
-    /// Returns nil if no witness is configured.
+    /// Asks the witness whether the store is an older copy; returns nil if no witness is configured.
     static func started(
         _ settings: ServerSettings,
         of store: any ServedStore,

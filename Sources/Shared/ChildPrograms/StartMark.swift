@@ -18,9 +18,7 @@ package struct StartMark: Hashable, Sendable {
     /// The variables of ``Subprocess/Environment/minimal`` and the mark.
     package var environment: Environment { .minimal.updating([Self.name: self.value]) }
 
-    /// Kills the group that the program leads, and all processes with the mark.
-    ///
-    /// Blocks for a few milliseconds.
+    /// Kills the group that the program leads, and all processes with the mark; blocks for a few milliseconds.
     ///
     /// - Parameter leader: The program's process id, which must not belong to another process yet.
     package func end(_ leader: Int32) {

@@ -1,14 +1,12 @@
 /// A mistake in a configuration file, an environment variable or a flag.
 package struct ConfigProblem: Hashable, Sendable, CustomStringConvertible {
-    /// The path of the file or the name of the environment variable or flag.
-    ///
-    /// Empty if the value has not been set anywhere.
+    /// The path of the file or the name of the environment variable or flag; empty if the value has not been set
+    /// anywhere.
     package var source: String
     /// The line in the file, counting from 1, or nil if the problem is not confined to a single line.
     package var line: Int?
-    /// The key, including the keys above it, such as `steps.expect.screen`.
-    ///
-    /// Empty if the problem concerns the whole source.
+    /// The key, including the keys above it, such as `steps.expect.screen`; empty if the problem concerns the whole
+    /// source.
     package var key: String
     /// The mistake and the allowed values.
     ///

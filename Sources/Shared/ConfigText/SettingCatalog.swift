@@ -2,9 +2,7 @@ internal import Yams
 
 /// All settings of a program, in the order used in the manual.
 package struct SettingCatalog: Sendable {
-    /// The sections in the file, with a description of each.
-    ///
-    /// Empty if the file does not have sections.
+    /// The sections in the file, with a description of each; empty if the file does not have sections.
     package let sections: [(name: String, text: String)]
     package let settings: [any SettingDeclaration]
     /// The prefix of environment variables, or nil if settings cannot be set in the environment.

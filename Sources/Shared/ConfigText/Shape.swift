@@ -85,9 +85,7 @@ package struct Word: Sendable {
     package let form: String
     /// A description of the accepted values, such as `1s … 1d`.
     package let allowed: String
-    /// The accepted names, for suggestions.
-    ///
-    /// Empty if the value is not one of a few names.
+    /// The accepted names, for suggestions; empty if the value is not one of a few names.
     package let names: [String]
     /// The description of the accepted texts in the JSON schema.
     let schema: WordSchema

@@ -5,9 +5,8 @@ package enum BuildID {
     /// Incremented for each release.
     package static let version = "0.1.0"
 
-    /// The commit that this was built from, with `-dirty` if there were uncommitted changes.
-    ///
-    /// Nil if the build did not set it.
+    /// The commit that this was built from, with `-dirty` if there were uncommitted changes; nil if the build did not
+    /// set it.
     package static var git: String? {
         let text = unsafe String(cString: remote_pin_build_id())
         return text.isEmpty ? nil : text

@@ -35,9 +35,7 @@ struct UnixSocketAddress: Sendable {
         self.bytes = bytes
     }
 
-    /// Sends a datagram to this address from a new socket.
-    ///
-    /// Returns the error number if it was not sent.
+    /// Sends a datagram to this address from a new socket; returns the error number if it was not sent.
     ///
     /// - Parameter flags: Flags for sendto(2), in addition to `MSG_NOSIGNAL`.
     func sendDatagram(_ datagram: [UInt8], flags: CInt = 0) -> CInt? {

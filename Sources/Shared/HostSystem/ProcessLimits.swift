@@ -28,9 +28,8 @@ package enum OpenFiles {
         return value == "unlimited" ? Int.max : value.flatMap { Int($0) }
     }
 
-    /// Raises the limit to `count` or as far as this user is allowed to, and returns the new limit.
-    ///
-    /// Does nothing if the limit is already high enough.
+    /// Raises the limit to `count` or as far as this user is allowed to, and returns the new limit; does nothing if the
+    /// limit is already high enough.
     @discardableResult
     package static func raise(to count: Int) -> Limit {
         let before = self.limit

@@ -346,9 +346,8 @@ final class OpenOutput: Sendable {
         return own.st_dev == others.st_dev && own.st_ino == others.st_ino
     }
 
-    /// Writes texts in order, and waits for the disk for as long as it takes, and for a reader up to the limit.
-    ///
-    /// Returns nil if all were written.
+    /// Writes texts in order, and waits for the disk for as long as it takes, and for a reader up to the limit; returns
+    /// nil if all were written.
     func write(_ texts: [String]) -> Failure? {
         self.state.withLock { state in
             var bytes = state.rest

@@ -110,9 +110,7 @@ package final class ServerProgram: Sendable {
         if self.process.isRunning { Foundation.kill(self.process.processIdentifier, signal) }
     }
 
-    /// Waits until the server has written `word`.
-    ///
-    /// Returns false if it exits without doing so.
+    /// Waits until the server has written `word`; returns false if it exits without doing so.
     package func writes(_ word: String) async -> Bool { await self.log.waits(for: word) }
 
     /// Waits for the server to exit, even if the task is cancelled, and returns its exit status.

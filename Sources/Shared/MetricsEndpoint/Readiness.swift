@@ -53,9 +53,7 @@ package final class Readiness: Sendable {
 
     package func note(_ reason: String) { self.newest.withLock { $0 = reason } }
 
-    /// Marks a ready server as waiting for its database.
-    ///
-    /// Returns false if it was not ready.
+    /// Marks a ready server as waiting for its database; returns false if it was not ready.
     package func pause() -> Bool { self.change(.ready, to: .waiting) }
 
     /// Marks a waiting server as ready again.

@@ -10,16 +10,12 @@ package struct PIN: ~Copyable, Sendable {
     /// A wallet rejects a server that requires fewer.
     package static let length = 6
 
-    /// Copies six ASCII digits.
-    ///
-    /// Returns nil for any other bytes.
+    /// Copies six ASCII digits; returns nil for any other bytes.
     package init?(copying digits: some Collection<UInt8>) {
         self.init(SecretBytes(copying: digits))
     }
 
-    /// Copies six borrowed ASCII digits.
-    ///
-    /// Returns nil for any other bytes.
+    /// Copies six borrowed ASCII digits; returns nil for any other bytes.
     package init?(copying digits: RawSpan) {
         self.init(SecretBytes(copying: digits))
     }

@@ -285,9 +285,7 @@ extension SecretBytes {
 
 /// Secrets in text form, only for files that are protected as well as the secrets themselves.
 extension SecretBytes {
-    /// Parses lowercase hexadecimal digits, two per byte.
-    ///
-    /// Returns nil for any other text.
+    /// Parses lowercase hexadecimal digits, two per byte; returns nil for any other text.
     package init?(hexadecimal digits: RawSpan) {
         guard var bytes = Self.bytes(of: digits) else { return nil }
         self.init(wiping: &bytes)

@@ -9,9 +9,7 @@ package final class Share: Sendable, CustomStringConvertible, CustomDebugStringC
     /// The length of every share.
     package static let byteCount = 32
 
-    /// Takes ownership of exactly 32 bytes.
-    ///
-    /// Returns nil for any other number.
+    /// Takes ownership of exactly 32 bytes; returns nil for any other number.
     package init?(_ bytes: consuming SecretBytes) {
         guard bytes.count == Self.byteCount else { return nil }
         self.bytes = bytes
@@ -21,9 +19,7 @@ package final class Share: Sendable, CustomStringConvertible, CustomDebugStringC
         self.bytes = bytes
     }
 
-    /// Copies exactly 32 bytes.
-    ///
-    /// Returns nil for any other number.
+    /// Copies exactly 32 bytes; returns nil for any other number.
     package convenience init?(copying bytes: some Collection<UInt8>) {
         self.init(SecretBytes(copying: bytes))
     }

@@ -64,9 +64,7 @@ package struct Statement: Hashable, Sendable {
 package struct VerifyingKey: Sendable {
     private let key: P256.Signing.PublicKey
 
-    /// Decodes a key.
-    ///
-    /// Returns nil if the bytes are not a point on the curve.
+    /// Decodes a key; returns nil if the bytes are not a point on the curve.
     package init?(_ publicKey: P256PublicKey) {
         guard let key = try? P256.Signing.PublicKey(x963Representation: publicKey.bytes) else { return nil }
         self.key = key

@@ -14,9 +14,7 @@ final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     /// The handler's callbacks, which run on the event loop.
     struct Steps {
-        /// Receives the origin sent by the load balancer.
-        ///
-        /// Returns false if the connection is not allowed.
+        /// Receives the origin sent by the load balancer; returns false if the connection is not allowed.
         var takeOrigin: (ProxyHeader.Origin) -> Bool
         /// Adds the handlers for TLS and frames once the first record is complete, and passes on the timer.
         var open: (HandshakeTimer) throws -> Void

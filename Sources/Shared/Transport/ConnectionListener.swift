@@ -145,9 +145,7 @@ final class ConnectionListener: Sendable {
         if case .terminated = result { frames.close() }
     }
 
-    /// Stores a connection's frame channel.
-    ///
-    /// Throws if the listener has stopped.
+    /// Stores a connection's frame channel; throws if the listener has stopped.
     func keep(_ frames: FrameChannel, of id: UInt64) throws {
         let isKept = self.state.withLock { state in
             guard !state.isStopped else { return false }
@@ -363,9 +361,8 @@ extension ConnectionListener {
         return id
     }
 
-    /// Counts a connection towards its source, now that the source is known.
-    ///
-    /// Returns false if the source has too many connections.
+    /// Counts a connection towards its source, now that the source is known; returns false if the source has too many
+    /// connections.
     private func attribute(_ id: UInt64, to source: PeerSource) -> Bool {
         let refusal: State.Refusal? = self.state.withLock { state in
             if let reason = state.limiter.attribute(to: source) {
@@ -488,9 +485,7 @@ extension ConnectionListener.State {
 }
 
 extension SocketAddress {
-    /// Creates the address sent by a load balancer.
-    ///
-    /// Returns nil if it did not send one.
+    /// Creates the address sent by a load balancer; returns nil if it did not send one.
     fileprivate init?(_ origin: ProxyHeader.Origin) {
         guard case .address(let bytes, let port) = origin,
             let address = try? SocketAddress(packedIPAddress: ByteBuffer(bytes: bytes), port: Int(port))

@@ -274,9 +274,7 @@ extension FrameChannel {
         var waiter: CheckedContinuation<Event, Never>?
         var senders: [CheckedContinuation<Bool, Never>] = []
 
-        /// Queues a frame.
-        ///
-        /// Returns false if reading should stop.
+        /// Queues a frame; returns false if reading should stop.
         mutating func add(_ frame: [UInt8], maxInFlight: Int) -> Bool {
             self.frames.append(frame)
             self.waitingByteCount += frame.count

@@ -191,9 +191,8 @@ final class FrameHandler: ChannelInboundHandler, NIOScheduledCallbackHandler {
 
     // MARK: - Outbound
 
-    /// Sends a frame, together with all frames sent earlier that have not left yet.
-    ///
-    /// Does nothing if the connection is closing.
+    /// Sends a frame, together with all frames sent earlier that have not left yet; does nothing if the connection is
+    /// closing.
     ///
     /// - Parameter isUse: Whether the frame restarts the idle timeout.
     func send(_ payload: [UInt8], isUse: Bool = true, departure: Departure = .endOfTick) {
@@ -424,9 +423,7 @@ struct InboundFrames {
         self.longFrameWaits = !hasRoom && self.lastFrameIsLong
     }
 
-    /// Records that the receiver is taking frames again.
-    ///
-    /// Returns false if it never stopped.
+    /// Records that the receiver is taking frames again; returns false if it never stopped.
     mutating func resume() -> Bool {
         guard !self.receiverHasRoom else { return false }
         self.receiverHasRoom = true
@@ -437,9 +434,7 @@ struct InboundFrames {
     /// Whether we are waiting for the peer to send the rest of a frame, as opposed to waiting for the receiver.
     var awaitsRestOfFrame: Bool { self.receiverHasRoom && self.decoder.isMidFrame }
 
-    /// Returns whether all or part of a long frame is held, if that has changed since the last call.
-    ///
-    /// Returns nil if it has not changed.
+    /// Returns whether all or part of a long frame is held, or nil if that has not changed since the last call.
     mutating func longFrameChange() -> Bool? {
         let isHeld = self.longFrameWaits || self.decoder.isMidFrame && self.decoder.isMidLongFrame
         guard isHeld != self.holdsLongFrame else { return nil }

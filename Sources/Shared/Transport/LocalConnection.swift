@@ -54,9 +54,7 @@ package final class PortalConnection: Sendable {
         self.calls = calls
     }
 
-    /// Connects to a server's Unix socket.
-    ///
-    /// Throws ``ConnectError/refused`` if the server is not running.
+    /// Connects to a server's Unix socket; throws ``ConnectError/refused`` if the server is not running.
     package static func connect(path: String, timeout: Duration) async throws(ConnectError) -> PortalConnection {
         let calls = try await PendingCalls.connect(unixSocket: path, timeout: timeout) { frame throws(WireError) in
             let response = try PortalResponse(decoding: frame)

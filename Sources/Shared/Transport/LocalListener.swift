@@ -214,9 +214,7 @@ package struct LocalPeer: Hashable, Sendable {
         return credentials.processID > 0 ? credentials.processID : nil
     }
 
-    /// Asks the kernel for a connection's peer.
-    ///
-    /// Returns nil if the kernel does not know.
+    /// Asks the kernel for a connection's peer; returns nil if the kernel does not know.
     static func other(endOf channel: any Channel) async -> LocalPeer? {
         guard let socket = channel as? any SocketOptionProvider else { return nil }
         let credentials: Credentials

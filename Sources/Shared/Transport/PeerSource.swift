@@ -30,9 +30,7 @@ package struct PeerSource: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Parses an IP address without a port.
-    ///
-    /// Returns nil if the text is not an IP address.
+    /// Parses an IP address without a port; returns nil if the text is not an IP address.
     package init?(address: String) {
         guard let bytes = IPAddressText.bytes(of: address) else { return nil }
         self.init(bytes: bytes)
@@ -68,9 +66,7 @@ package struct PeerSource: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// An address that other programs can use for this source, which is the IPv4 address or the first address of the
-    /// IPv6 network.
-    ///
-    /// Nil if the source is unknown.
+    /// IPv6 network; nil if the source is unknown.
     package var address: String? {
         switch self.family {
         case .ipv4: self.description

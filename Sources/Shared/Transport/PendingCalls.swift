@@ -46,9 +46,7 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
         }
     }
 
-    /// Waits until the connection is ready for calls.
-    ///
-    /// Throws a ``TLSFailure`` or an error from the channel.
+    /// Waits until the connection is ready for calls; throws a ``TLSFailure`` or an error from the channel.
     func open() async throws -> TLSHandshakeCompleted? {
         try await self.opened.futureResult.get()
     }

@@ -78,9 +78,8 @@ struct PendingConnections {
         self.insert(id, from: source, startedAt: entry.start)
     }
 
-    /// Removes a connection that has completed the phase or ended.
-    ///
-    /// Returns its channel, or nil if it has already been displaced.
+    /// Removes a connection that has completed the phase or ended; returns its channel, or nil if it has already been
+    /// displaced.
     @discardableResult
     mutating func end(_ id: UInt64) -> (any Channel)? {
         guard let entry = self.entries.removeValue(forKey: id) else { return nil }

@@ -30,9 +30,7 @@ struct ProxyHeader: Hashable {
     /// The size of the signature, the version and command, the family and transport, and the length.
     private static let fixedByteCount = 16
 
-    /// Parses the header at the start of the bytes.
-    ///
-    /// Returns nil if it is incomplete.
+    /// Parses the header at the start of the bytes; returns nil if it is incomplete.
     init?(of bytes: some RandomAccessCollection<UInt8>) throws(ProxyHeaderFault) {
         func byte(_ place: Int) -> UInt8? {
             place < bytes.count ? bytes[bytes.index(bytes.startIndex, offsetBy: place)] : nil

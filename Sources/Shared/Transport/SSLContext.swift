@@ -10,9 +10,7 @@ internal import COpenSSL
     ///
     /// Only to be used by ``TLSConnection`` and while configuring a new context.
     let pointer: OpaquePointer
-    /// A client's tickets.
-    ///
-    /// Nil on the server, and on a client that does not keep any.
+    /// A client's tickets; nil on the server, and on a client that does not keep any.
     let tickets: TLSTickets?
 
     /// The keys that encrypt a server's tickets, or nil on a client.

@@ -209,9 +209,7 @@ enum ServerName: Hashable, Sendable {
     case dns(String)
     case address(String)
 
-    /// Parses a name or an address.
-    ///
-    /// Returns nil for any other text.
+    /// Parses a name or an address; returns nil for any other text.
     init?(_ text: String) {
         guard (1...253).contains(text.utf8.count), !text.utf8.contains(0) else { return nil }
         if let octets = unsafe a2i_IPADDRESS(text) {

@@ -82,9 +82,7 @@ internal import Vocabulary
         unsafe self.bytes.pointee.takeOutput()
     }
 
-    /// Continues the handshake as far as possible with the bytes received so far.
-    ///
-    /// Returns true once it is complete.
+    /// Continues the handshake as far as possible with the bytes received so far; returns true once it is complete.
     borrowing func handshake() throws(TLSFailure) -> Bool {
         Self.forgetErrors()
         let result = unsafe SSL_do_handshake(self.ssl)
@@ -160,9 +158,7 @@ internal import Vocabulary
         if failed { throw self.takeFailure() }
     }
 
-    /// Writes a close_notify.
-    ///
-    /// Does nothing if the connection has failed.
+    /// Writes a close_notify; does nothing if the connection has failed.
     borrowing func sendCloseNotify() {
         Self.forgetErrors()
         unsafe SSL_shutdown(self.ssl)

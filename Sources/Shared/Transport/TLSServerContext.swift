@@ -185,9 +185,7 @@ extension SSLContext {
 }
 
 extension Timestamp {
-    /// Reads a time from a certificate.
-    ///
-    /// Returns nil if it cannot be read.
+    /// Reads a time from a certificate; returns nil if it cannot be read.
     fileprivate init?(certificateTime time: UnsafePointer<ASN1_TIME>?) {
         var parts = unsafe tm()
         guard let time = unsafe time, unsafe ASN1_TIME_to_tm(time, &parts) == 1 else { return nil }

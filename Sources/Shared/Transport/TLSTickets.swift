@@ -140,9 +140,7 @@ final class TicketKey: Sendable {
 
     static let nameByteCount = 16
 
-    /// Prepares libssl's contexts for a ticket.
-    ///
-    /// Returns false if libcrypto fails.
+    /// Prepares libssl's contexts for a ticket; returns false if libcrypto fails.
     fileprivate func prepare(
         _ cipher: OpaquePointer?,
         _ mac: OpaquePointer?,

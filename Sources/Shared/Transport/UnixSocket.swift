@@ -176,9 +176,7 @@ final class SocketFile: Sendable {
     private let device: dev_t
     private let inode: ino_t
 
-    /// Creates an object for the socket that was just bound.
-    ///
-    /// Returns nil and leaves `errno` if the file is gone.
+    /// Creates an object for the socket that was just bound; returns nil and leaves `errno` if the file is gone.
     init?(_ path: String) {
         guard let status = Self.status(of: path) else { return nil }
         (self.path, self.device, self.inode) = (path, status.st_dev, status.st_ino)

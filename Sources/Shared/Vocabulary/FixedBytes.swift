@@ -73,9 +73,7 @@ extension [UInt8] {
         return difference == 0
     }
 
-    /// Parses lowercase or uppercase hexadecimal digits, two per byte.
-    ///
-    /// Returns nil for anything else.
+    /// Parses lowercase or uppercase hexadecimal digits, two per byte; returns nil for anything else.
     package init?(hex: String) {
         let digits = Array<UInt8>(hex.utf8)
         guard digits.count.isMultiple(of: 2) else { return nil }

@@ -90,9 +90,7 @@ internal import Glibc
         return unsafe state
     }
 
-    /// Allocates memory that is aligned for every C type.
-    ///
-    /// Returns nil if this would exceed the budget.
+    /// Allocates memory that is aligned for every C type; returns nil if this would exceed the budget.
     mutating func allocate(byteCount: Int) -> UnsafeMutableRawPointer? {
         guard byteCount >= 0, byteCount <= Int.max / 4 else { return unsafe self.refuse() }
         let rounded = max(Self.alignment, (byteCount + Self.alignment - 1) & ~(Self.alignment - 1))

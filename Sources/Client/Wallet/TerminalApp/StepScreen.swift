@@ -42,9 +42,7 @@ package actor StepScreen {
         return false
     }
 
-    /// Handles the pressed keys.
-    ///
-    /// Returns nil if none of them continues or ends the scenario.
+    /// Handles the pressed keys; returns nil if none of them continues or ends the scenario.
     private func answer(_ picture: Picture) -> Bool? {
         while let event = self.terminal.next() {
             switch event {

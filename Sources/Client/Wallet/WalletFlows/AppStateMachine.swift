@@ -114,9 +114,7 @@ package struct AppStateMachine: Sendable {
         return self.follow(.call(ConfirmForHost(confirmation)), snapshot)
     }
 
-    /// Selects an action on the current screen.
-    ///
-    /// Returns nil if the screen does not offer it.
+    /// Selects an action on the current screen; returns nil if the screen does not offer it.
     package mutating func select(_ action: ActionID, _ snapshot: Snapshot) -> Action? {
         guard !self.isWaiting, let dialog = self.stack.dialog, let transition = dialog.transitions[action],
             let choice = dialog.scene.choices.first(where: { $0.id == action })
@@ -127,9 +125,7 @@ package struct AppStateMachine: Sendable {
         return self.follow(transition, snapshot)
     }
 
-    /// Enters a PIN.
-    ///
-    /// Returns nil if the current screen does not ask for one.
+    /// Enters a PIN; returns nil if the current screen does not ask for one.
     package mutating func enter(_ input: PINInput, _ snapshot: Snapshot) -> Action? {
         guard !self.isWaiting, let asked = self.scene?.input else { return nil }
         if let lock = self.lockOverdue(snapshot) { return lock }
@@ -138,9 +134,7 @@ package struct AppStateMachine: Sendable {
         return self.handle(.entered(input), snapshot)
     }
 
-    /// Presents an input to the phone.
-    ///
-    /// Returns nil if the current screen is not a system prompt.
+    /// Presents an input to the phone; returns nil if the current screen is not a system prompt.
     package mutating func present(_ presentation: Presentation, _ snapshot: Snapshot) -> Action? {
         guard !self.isWaiting, self.scene?.prompt != nil else { return nil }
         if let lock = self.lockOverdue(snapshot) { return lock }
@@ -162,9 +156,7 @@ package struct AppStateMachine: Sendable {
         return self.handle(.answered(answer), snapshot) ?? self.launch(snapshot)
     }
 
-    /// Handles the end of the current screen's timer.
-    ///
-    /// Returns nil if it does not have one.
+    /// Handles the end of the current screen's timer; returns nil if it does not have one.
     package mutating func timerFired(_ snapshot: Snapshot) -> Action? {
         guard !self.isWaiting, let timer = self.scene?.timer, let timeout = self.stack.dialog?.timeout else {
             return nil
@@ -182,9 +174,7 @@ package struct AppStateMachine: Sendable {
 // MARK: - Transitions
 
 extension AppStateMachine {
-    /// Passes an event to the current flow and executes its transition.
-    ///
-    /// Returns nil if no flow is active.
+    /// Passes an event to the current flow and executes its transition; returns nil if no flow is active.
     mutating func handle(_ event: FlowEvent, _ snapshot: Snapshot) -> Action? {
         self.stack.top.map { flow in self.follow(flow.handle(event, snapshot), snapshot) }
     }
@@ -290,9 +280,7 @@ extension AppStateMachine {
         self.ignored.append(self.stack.top.map { "\(type(of: $0))" } ?? "")
     }
 
-    /// Ends the current flow and passes its result to the caller.
-    ///
-    /// Returns nil if there is nothing to return to.
+    /// Ends the current flow and passes its result to the caller; returns nil if there is nothing to return to.
     private mutating func pop(_ result: FlowResult, _ snapshot: Snapshot) -> Transition? {
         switch result {
         case .returned:

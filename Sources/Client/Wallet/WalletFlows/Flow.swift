@@ -382,9 +382,7 @@ struct FlowStack: Sendable {
         self.frames.lastIndex { frame in (frame.flow as? ValidatePIN)?.keepsPIN == true }
     }
 
-    /// Ends the flow that keeps a PIN, along with all flows it has called.
-    ///
-    /// Returns whether such a flow was active.
+    /// Ends the flow that keeps a PIN, along with all flows it has called; returns whether such a flow was active.
     mutating func endValidation() -> Bool {
         guard let validation = self.validation else { return false }
         self.frames.removeSubrange(validation...)

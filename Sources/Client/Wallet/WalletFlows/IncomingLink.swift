@@ -130,9 +130,8 @@ package struct WebAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Returns the text with unreserved characters decoded and the other percent-encodings in upper case.
-    ///
-    /// Returns nil if a character must not occur in a URL.
+    /// Returns the text with unreserved characters decoded and the other percent-encodings in upper case, or nil if a
+    /// character must not occur in a URL.
     private static func decodingUnreserved(_ text: String) -> String? {
         var normal = String.UnicodeScalarView()
         var rest = text.utf8[...]

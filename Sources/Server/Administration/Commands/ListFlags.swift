@@ -56,9 +56,7 @@ package struct FlagsReply: Codable, Hashable, Sendable {
     package struct Flag: Codable, Hashable, Sendable {
         package var name: FeatureFlag
         package var rollout: Rollout
-        /// The time of the last change.
-        ///
-        /// Omitted if no operator has changed the flag.
+        /// The time of the last change; omitted if no operator has changed the flag.
         package var changedAt: Timestamp?
 
         private enum CodingKeys: CodingKey { case name, changedAt }

@@ -49,18 +49,12 @@ package struct ListWallets: AdminCall {
     package struct Wallet: Codable, Hashable, Sendable {
         package var wallet: WalletID
         package var state: WalletCondition
-        /// The attested platform.
-        ///
-        /// Omitted if the attestation does not contain it.
+        /// The attested platform; omitted if the attestation does not contain it.
         package var platform: Platform?
         package var registeredAt: Timestamp
-        /// The start of the last session.
-        ///
-        /// Omitted if the server knows of none.
+        /// The start of the last session; omitted if the server knows of none.
         package var lastSession: Timestamp?
-        /// The number of wrong PINs since the last correct one.
-        ///
-        /// Omitted if the attempt record is damaged.
+        /// The number of wrong PINs since the last correct one; omitted if the attempt record is damaged.
         package var failures: Int?
     }
 

@@ -23,9 +23,7 @@ package struct RemoveDenied: DeniedNameCall {
     package struct Reply: Codable, Hashable, Sendable {
         package var mac: RecoveryCodeMAC
         package var removed: Bool
-        /// The time at which the code was added to the list.
-        ///
-        /// Omitted if it was not on the list.
+        /// The time at which the code was added to the list; omitted if it was not on the list.
         package var deniedAt: Timestamp?
 
         package init(mac: RecoveryCodeMAC, deniedAt: Timestamp?) {

@@ -20,9 +20,7 @@ package struct ShowDenied: DeniedNameCall {
     package struct Reply: Codable, Hashable, Sendable {
         package var mac: RecoveryCodeMAC
         package var denied: Bool
-        /// The time at which the code was added to the list.
-        ///
-        /// Omitted if it is not on the list.
+        /// The time at which the code was added to the list; omitted if it is not on the list.
         package var deniedAt: Timestamp?
 
         package init(mac: RecoveryCodeMAC, deniedAt: Timestamp?) {

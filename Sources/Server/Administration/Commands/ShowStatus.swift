@@ -36,20 +36,14 @@ package struct ShowStatus: AdminCall {
         package var vaultKeys: Keys
         /// The epoch of the store, which increases with each restore.
         package var epoch: Int
-        /// The expiry of the certificate.
-        ///
-        /// Omitted if unknown.
+        /// The expiry of the certificate; omitted if unknown.
         package var certificateExpiresAt: Timestamp?
-        /// The state of the status list.
-        ///
-        /// Omitted if there is none.
+        /// The state of the status list; omitted if no list is configured.
         package var statusList: StatusList?
         /// The newest audit log entry before the one for this command.
         package var audit: Entry
         package var logLevel: LogLevel
-        /// The progress of resealing.
-        ///
-        /// Omitted if nothing has been resealed since the start.
+        /// The progress of resealing; omitted if nothing has been resealed since the start.
         package var reseal: ResealProgress?
         /// The number of wallets that have not replaced their shares since the last `vault refresh-shares`.
         package var sharesToReplace: Int

@@ -46,9 +46,7 @@ package struct UpdatePolicyReply: Codable, Hashable, Sendable {
     /// The first rule that matches a version applies.
     package struct Rules: Codable, Hashable, Sendable {
         package var setBy: Origin
-        /// The time of the last change.
-        ///
-        /// Omitted if the rules come from the settings.
+        /// The time of the last change; omitted if the rules come from the settings.
         package var changedAt: Timestamp?
         package var rules: [Rule]
 

@@ -45,9 +45,7 @@ package struct ShowVaultKeys: AdminCall {
 package struct VaultKeysReply: Codable, Hashable, Sendable {
     /// The newest ``mostVersions`` versions, in ascending order.
     package var versions: [Version]
-    /// The progress of resealing.
-    ///
-    /// Omitted if nothing has been resealed since the start.
+    /// The progress of resealing; omitted if nothing has been resealed since the start.
     package var reseal: ResealProgress?
 
     /// Limits the reply to the size of a frame.
@@ -59,9 +57,7 @@ package struct VaultKeysReply: Codable, Hashable, Sendable {
         package var active: Bool
         /// The number of stored values sealed with this version.
         package var values: Int
-        /// The time at which the version became active.
-        ///
-        /// Omitted if unknown.
+        /// The time at which the version became active; omitted if unknown.
         package var activeSince: Timestamp?
         /// Whether the version is needed only for older backups.
         package var retirable: Bool

@@ -32,9 +32,7 @@ package struct ShowWallet: AdminCall {
         package var registeredAt: Timestamp
         /// Whether the wallet has ever opened a session.
         package var sessionOpened: Bool
-        /// The start of the last session.
-        ///
-        /// Omitted if the server knows of none.
+        /// The start of the last session; omitted if the server knows of none.
         package var lastSession: Timestamp?
         package var openConnections: Int
         /// The server whose connections these are; omitted for an embedded store.
@@ -48,9 +46,7 @@ package struct ShowWallet: AdminCall {
         ///
         /// If so, the wallet's state applies again once the solution is restored.
         package var solutionRevoked: Bool
-        /// The PIN state.
-        ///
-        /// Omitted if the attempt record is damaged.
+        /// The PIN state; omitted if the attempt record is damaged.
         package var pin: PIN?
         package var linkedToRecoveryCode: Bool
         /// Whether the wallet received a deletion code at registration.

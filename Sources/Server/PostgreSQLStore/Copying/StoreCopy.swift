@@ -107,9 +107,7 @@ package struct StoreCopy: Sendable {
         return new
     }
 
-    /// Copies the data that the target lacks.
-    ///
-    /// Returns the number of wallets that the target already had.
+    /// Copies the data that the target lacks; returns the number of wallets that the target already had.
     private func copy(_ copy: CopyMark, _ total: Int) async throws -> Int {
         try await self.readEntries(of: self.source) { list, entries in
             try await self.target.perform(.writing) { try $0.add(entries, to: list, of: copy) }
@@ -239,9 +237,7 @@ struct CopyMark: Hashable, Sendable {
         self.digest = digest
     }
 
-    /// Parses ``text``.
-    ///
-    /// Returns nil for any other string.
+    /// Parses ``text``; returns nil for any other string.
     init?(reading text: String) {
         let words = text.split(separator: " ").map(String.init)
         guard words.count == 3, [Self.unfinished, Self.finished].contains(words[0]) else { return nil }
@@ -344,9 +340,7 @@ extension StoreTransaction {
         return mark
     }
 
-    /// Marks the store as an unfinished copy and writes the facts.
-    ///
-    /// Returns false if the store is in use.
+    /// Marks the store as an unfinished copy and writes the facts; returns false if the store is in use.
     ///
     /// Invariant (G3, G7): a store that has its own wallets, or that any server has ever served, cannot be a target.
     /// Every server notes the vault's key when it starts, so a served store is not empty.

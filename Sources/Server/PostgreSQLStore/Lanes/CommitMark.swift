@@ -46,9 +46,7 @@ package struct CommitMark: Hashable, Sendable {
         return other.numbers.allSatisfy { lane, number in self.numbers[lane, default: 0] >= number }
     }
 
-    /// Takes the higher numbers.
-    ///
-    /// Returns whether any of them changed.
+    /// Takes the higher numbers; returns whether any of them changed.
     mutating func raise(to other: CommitMark) -> Bool {
         guard other.epoch >= self.epoch else { return false }
         let before = self
@@ -79,9 +77,7 @@ package struct CommitMark: Hashable, Sendable {
         }
     }
 
-    /// Reads a mark.
-    ///
-    /// Returns nil if it is missing or was only partly written.
+    /// Reads a mark; returns nil if it is missing or was only partly written.
     package static func read(at path: String) throws(FileError) -> CommitMark? {
         guard DurableFile.exists(path) else { return nil }
         return CommitMark(decoding: try DurableFile.read(path, atMost: Self.byteCount + 1))

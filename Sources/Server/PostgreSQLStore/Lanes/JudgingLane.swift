@@ -108,9 +108,7 @@ final class JudgingWorker {
         return (batch, later)
     }
 
-    /// Runs one batch and answers its steps, and returns those to be retried.
-    ///
-    /// Throws only before any answer is sent.
+    /// Runs one batch and answers its steps, and returns those to be retried; throws only before any answer is sent.
     private func run(_ batch: [JudgingStep], on session: StoreSession) throws -> [JudgingStep] {
         var answers: [@Sendable () -> Void] = []
         var proposals: [JudgingDecision.Proposal] = []

@@ -38,9 +38,7 @@ final class Lane<Step: Sendable>: Sendable {
     /// The number of waiting steps.
     var count: Int { self.state.withLock { $0.waiting.count } }
 
-    /// Adds a step.
-    ///
-    /// Returns false once the lane is closed.
+    /// Adds a step; returns false once the lane is closed.
     func put(_ step: Step) -> Bool {
         let (isTaken, mustWake) = self.state.withLock { state in
             guard !state.isClosed else { return (false, false) }
@@ -52,9 +50,7 @@ final class Lane<Step: Sendable>: Sendable {
         return isTaken
     }
 
-    /// Waits for steps.
-    ///
-    /// Returns nil once the lane is closed and empty.
+    /// Waits for steps; returns nil once the lane is closed and empty.
     ///
     /// - Parameter waits: Whether to wait for a step. If false, returns immediately.
     func next(waits: Bool = true) -> [Step]? {
@@ -123,9 +119,7 @@ final class Reconnection {
         self.notBefore = parts.machine.now()
     }
 
-    /// Returns the open session, or opens one.
-    ///
-    /// Returns nil if that fails.
+    /// Returns the open session, or opens one; returns nil if that fails.
     func current() -> StoreSession? {
         if let session, session.connection.isOpen { return session }
         self.session = nil

@@ -238,9 +238,7 @@ extension StoreTransaction {
         guard changed.changed == 1 else { throw StoreError.corrupt }
     }
 
-    /// Ends a locked wallet permanently.
-    ///
-    /// Returns false if it has already ended.
+    /// Ends a locked wallet permanently; returns false if it has already ended.
     @discardableResult
     func end(_ values: StoredValues, as revocation: Revocation, at now: Timestamp) throws -> Bool {
         self.isOnRecord = true

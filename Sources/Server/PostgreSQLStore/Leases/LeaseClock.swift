@@ -53,9 +53,8 @@ final class LeaseClock: WallClock {
     /// The time, or nil before the first reading.
     var known: Timestamp? { self.state.withLock { $0.time == nil } ? nil : self.now() }
 
-    /// Sets the time to the database's clock, which was read between two moments.
-    ///
-    /// Returns the reason if the reading is rejected, otherwise nil.
+    /// Sets the time to the database's clock, which was read between two moments; returns the reason if the reading is
+    /// rejected, otherwise nil.
     ///
     /// - Parameters:
     ///   - newest: The time of the newest lease, to which the first reading sets the time.

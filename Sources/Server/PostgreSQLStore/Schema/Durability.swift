@@ -24,9 +24,7 @@ struct DurabilitySettings: Hashable {
 
     private let fields: [Substring]
 
-    /// Parses the result of ``expression``.
-    ///
-    /// Returns nil for any other text.
+    /// Parses the result of ``expression``; returns nil for any other text.
     init?(_ text: String) {
         self.fields = text.split(separator: "|", maxSplits: 5, omittingEmptySubsequences: false)
         guard self.fields.count == 6 else { return nil }

@@ -128,9 +128,7 @@ struct SchemaObjects {
                 'pg_publication_namespace'::regclass::oid)
         """
 
-    /// Parses the text of ``expression`` or ``statement``.
-    ///
-    /// Returns nil for any other text, also for the recorded times.
+    /// Parses the text of ``expression`` or ``statement``; returns nil for any other text, also for the recorded times.
     init?(_ text: String) {
         let parts = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         guard parts.count > 1 else { return nil }

@@ -81,9 +81,7 @@ extension Conversation {
         try? await self.server.time.sleepUntil(arrival + Self.rejectionInterval * Int(intervals + 1))
     }
 
-    /// Durably stores the proof's counter and opens the session.
-    ///
-    /// Returns nil if the identity is no longer current.
+    /// Durably stores the proof's counter and opens the session; returns nil if the identity is no longer current.
     private mutating func begin(
         _ proven: ProvenIdentity,
         release: ConnectionStateMachine.ShareRelease,

@@ -55,9 +55,7 @@ struct Conversation {
         while !self.isOver, !self.machine.isInSession { await self.serve(await self.connection.received()) }
     }
 
-    /// Serves the connection until either side ends it.
-    ///
-    /// Returns once the connection is closed.
+    /// Serves the connection until either side ends it; returns once the connection is closed.
     mutating func run() async {
         while !self.isOver { await self.serve(await self.connection.received()) }
         self.log.begin(call: 0)

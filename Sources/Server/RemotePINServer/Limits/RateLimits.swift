@@ -72,9 +72,7 @@ package struct Allowance: Hashable, Sendable {
         self.microsecondsEach = max(1, interval.microseconds)
     }
 
-    /// Allows `count` uses per `time`.
-    ///
-    /// Returns nil if `count` is 0, which means no limit.
+    /// Allows `count` uses per `time`; returns nil if `count` is 0, which means no limit.
     package init?(_ count: Int, each time: Duration, burst: Int) {
         guard count > 0 else { return nil }
         self.init(burst: burst, oneMoreEach: max(time / count, .microseconds(1)))

@@ -150,9 +150,7 @@ extension Rollout {
         }
     }
 
-    /// Decodes a text written by ``text``.
-    ///
-    /// Returns nil for any other text.
+    /// Decodes a text written by ``text``; returns nil for any other text.
     init?(text: String) {
         let words = text.split(separator: " ").map(String.init)
         switch (words.first, words.count) {
@@ -188,9 +186,7 @@ extension UpdateRule {
         return "\(self.from.map { "\($0)" } ?? "-") \(self.below.map { "\($0)" } ?? "-") \(word)"
     }
 
-    /// Decodes a text written by ``text``.
-    ///
-    /// Returns nil for any other text.
+    /// Decodes a text written by ``text``; returns nil for any other text.
     init?(text: String) {
         let words = text.split(separator: " ").map(String.init)
         guard words.count >= 3 else { return nil }

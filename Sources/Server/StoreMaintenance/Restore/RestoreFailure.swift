@@ -52,9 +52,7 @@ package enum RestoreFailure: Error, Hashable, Sendable, CustomStringConvertible 
     /// The store is in place, but the audit log rejected the entry for it.
     case placed(AuditLogError)
 
-    /// Converts an error from a step of the restore.
-    ///
-    /// Returns nil for an error from the caller's closures.
+    /// Converts an error from a step of the restore; returns nil for an error from the caller's closures.
     init?(_ error: any Error) {
         switch error {
         case let error as RestoreFailure: self = error

@@ -123,9 +123,7 @@ package struct Purgeable: Hashable, Sendable {
 /// All values sealed by the vault for one wallet.
 package struct SealedValues: Hashable, Sendable {
     package var identity: Sealed
-    /// The shares and the deletion code.
-    ///
-    /// Nil if the wallet has ended, because they are then destroyed.
+    /// The shares and the deletion code; nil if the wallet has ended, because they are then destroyed.
     package var shares: Shares?
 
     package struct Shares: Hashable, Sendable {

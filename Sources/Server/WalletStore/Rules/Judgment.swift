@@ -59,9 +59,7 @@ extension Attempt {
 }
 
 extension KeptAttempts {
-    /// Applies the restore charges that the counts do not include yet.
-    ///
-    /// Returns whether any charge applied.
+    /// Applies the restore charges that the counts do not include yet; returns whether any charge applied.
     package mutating func enter(_ charges: ArraySlice<EpochCharge>, policy: AttemptPolicy) -> Bool {
         guard charges.contains(where: { $0.rule != .trust }) else { return false }
         self.record.enter(charges, policy: policy)

@@ -22,9 +22,7 @@ package final class ReceiptBatch: Sendable {
     /// The number of leaves.
     var count: Int { self.state.withLock { $0.leaves.count / AttemptLeaf.byteCount } }
 
-    /// The signed root.
-    ///
-    /// Nil before ``certify(by:epoch:)``, or if there are no leaves.
+    /// The signed root; nil before ``certify(by:epoch:)``, or if there are no leaves.
     package var signed: SignedRoot? { self.state.withLock(\.signed) }
 
     /// Adds a leaf and returns its position.

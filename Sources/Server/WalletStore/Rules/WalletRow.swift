@@ -77,9 +77,7 @@ extension WalletRow {
         )
     }
 
-    /// Replaces the sealed values.
-    ///
-    /// Returns false if the new values do not have the same lengths.
+    /// Replaces the sealed values; returns false if the new values do not have the same lengths.
     package mutating func take(_ values: SealedValues) -> Bool {
         guard values.identity.count == self.identity.count, (values.shares == nil) == (self.state.revocation != nil)
         else { return false }
@@ -133,9 +131,7 @@ package struct WalletState: Hashable, Sendable {
 
     package init() {}
 
-    /// Decodes a state written by ``encoded()``.
-    ///
-    /// Returns nil for any other bytes.
+    /// Decodes a state written by ``encoded()``; returns nil for any other bytes.
     package init?(decoding bytes: [UInt8]) {
         guard bytes.count == Self.byteCount, bytes[0] == Self.form, bytes[3] == 0 else { return nil }
         let flags = bytes[2]

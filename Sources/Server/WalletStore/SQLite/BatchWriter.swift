@@ -42,9 +42,7 @@ struct BatchWriter {
     /// A function that sends a step's answer, and whether the log must be emptied first.
     private typealias Prepared = (answer: @Sendable () -> Void, truncates: Bool)
 
-    /// Answers a step that writes nothing.
-    ///
-    /// Returns false if the step must run in a transaction.
+    /// Answers a step that writes nothing; returns false if the step must run in a transaction.
     ///
     /// Invariant (G4): this runs between two transactions, so the answer discloses only durable values. If the step
     /// fails, it fails again in the transaction, where the error is handled.

@@ -170,9 +170,7 @@ final class CommitQueue: Sendable {
         if !isTaken { step.refuse(.unavailable) }
     }
 
-    /// Waits for steps.
-    ///
-    /// Returns nil once the queue is closed and empty.
+    /// Waits for steps; returns nil once the queue is closed and empty.
     ///
     /// - Parameters:
     ///   - previous: How long the previous batch took, or zero if there was none.
@@ -201,9 +199,7 @@ final class CommitQueue: Sendable {
         return batch
     }
 
-    /// Answers steps that write nothing, and adds the others to the batch.
-    ///
-    /// Returns whether there were others.
+    /// Answers steps that write nothing, and adds the others to the batch; returns whether there were others.
     private func answer(_ reads: [PendingStep], _ read: (PendingStep) -> Bool) -> Bool {
         let writes = reads.filter { !read($0) }
         if !writes.isEmpty { self.state.withLock { state in writes.forEach { state.add($0) } } }

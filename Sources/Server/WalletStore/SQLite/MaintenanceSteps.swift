@@ -172,9 +172,7 @@ extension StoreConnection {
         )
     }
 
-    /// Compares the schema with the one that this program makes, if that is due.
-    ///
-    /// Returns the differences.
+    /// Compares the schema with the one that this program makes, if that is due; returns the differences.
     func schemaDifferences(at now: ContinuousClock.Instant) throws -> [String] {
         guard now >= self.nextSchemaCheck else { return [] }
         self.nextSchemaCheck = now + Self.schemaCheckInterval

@@ -29,9 +29,7 @@ final class Openings: Sendable {
         }
     }
 
-    /// Begins a session that changes nothing.
-    ///
-    /// Returns nil if the store must begin it.
+    /// Begins a session that changes nothing; returns nil if the store must begin it.
     func begin(_ session: NewSession) -> SessionOutcome? {
         guard let opening = self.openings.withLock({ $0.removeValue(forKey: session.walletID) }) else { return nil }
         return (try? opening.begin(session))?.outcomeWithoutChange

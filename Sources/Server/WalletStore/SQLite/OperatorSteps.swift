@@ -142,9 +142,7 @@ extension StoreConnection {
         )
     }
 
-    /// Sets whether the solution is revoked.
-    ///
-    /// Returns whether this changed anything.
+    /// Sets whether the solution is revoked; returns whether this changed anything.
     func changeSolution(isRevoked: Bool) throws -> Bool {
         guard self.isSolutionRevoked != isRevoked else { return false }
         try self.setSolutionRevoked(isRevoked)

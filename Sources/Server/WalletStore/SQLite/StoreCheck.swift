@@ -14,9 +14,8 @@ struct StoreCheck {
     /// The length of the log, or nil if there is none.
     let logByteCount: Int?
     private let log: StoreLog
-    /// The generation in the database file itself, without its log.
-    ///
-    /// Nil if the mark names none, or if it cannot be read.
+    /// The generation in the database file itself, without its log; nil if the mark names none, or if it cannot be
+    /// read.
     private let own: UInt64?
     /// The generations of the first and the last commit in the log, or nil if it has none that can be read.
     private let logged: (first: UInt64, last: UInt64)?
@@ -42,9 +41,7 @@ struct StoreCheck {
         return check
     }
 
-    /// Reads the store's files.
-    ///
-    /// Returns nil if the page size is damaged.
+    /// Reads the store's files; returns nil if the page size is damaged.
     private init?(_ path: String) throws(FileError) {
         let (store, logPath) = (try AppendFile(reading: path), path + "-wal")
         let head = StoreFile.Head(try store.read(at: 0, atMost: StoreFile.Head.byteCount))

@@ -33,9 +33,7 @@ extension SQLiteWalletStore {
         }
     }
 
-    /// Closes the copy.
-    ///
-    /// Throws if it is incomplete.
+    /// Closes the copy; throws if it is incomplete.
     package func endCopy() async throws(StoreCopyError) {
         try await self.copying { connection throws(StoreCopyError) in
             guard let copy = connection.copy else { return }

@@ -12,9 +12,8 @@ struct StoreLog {
     private(set) var firstPage: [UInt8]?
     /// The last committed contents of the requested page, or nil if it is not in the log.
     private(set) var page: [UInt8]?
-    /// The number of the first damaged frame, counting from 1, or 0 for the header.
-    ///
-    /// Nil if the log is sound or only its end is torn.
+    /// The number of the first damaged frame, counting from 1, or 0 for the header; nil if the log is sound or only its
+    /// end is torn.
     private(set) var damage: Int?
 
     private static let headerByteCount = 32

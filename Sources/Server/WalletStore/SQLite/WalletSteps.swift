@@ -195,9 +195,7 @@ extension StoreConnection {
         return found.attempts.enter(try self.charges(after: found.row.state), policy: policy)
     }
 
-    /// Returns the charges that a wallet's counts do not include yet.
-    ///
-    /// Throws if the wallet comes from another file.
+    /// Returns the charges that a wallet's counts do not include yet; throws if the wallet comes from another file.
     func charges(after state: WalletState) throws -> ArraySlice<EpochCharge> {
         try state.missing(of: self.epochCharges)
     }

@@ -7,9 +7,7 @@ internal import Vocabulary
 ///
 /// It does not access any files itself. The caller supplies a function to read them.
 struct AttestationManifest: Sendable {
-    /// Reads a file, given its path relative to the manifest.
-    ///
-    /// Returns nil if that fails.
+    /// Reads a file, given its path relative to the manifest; returns nil if that fails.
     typealias Reader = (String) -> [UInt8]?
 
     private let file: ManifestFile

@@ -149,9 +149,7 @@ struct StoreStatus: AsyncParsableCommand {
 }
 
 extension DatabaseSettings {
-    /// The database named in the settings.
-    ///
-    /// Throws if the store is embedded.
+    /// The database named in the settings; throws if the store is embedded.
     static func required(by settings: ServerSettings) throws -> DatabaseSettings {
         guard let database = try Self.named(by: settings) else {
             throw StartFailure(

@@ -18,9 +18,7 @@ package struct SigningKey: Sendable {
         self.key = key
     }
 
-    /// Reads a PEM-encoded SEC 1 or PKCS #8 key.
-    ///
-    /// Returns nil for anything else.
+    /// Reads a PEM-encoded SEC 1 or PKCS #8 key; returns nil for anything else.
     package init?(pem: String) {
         guard let key = try? P256.Signing.PrivateKey(pemRepresentation: pem) else { return nil }
         self.key = key

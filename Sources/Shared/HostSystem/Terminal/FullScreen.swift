@@ -240,9 +240,7 @@ extension FullScreen {
         }
     }
 
-    /// Reads the available bytes.
-    ///
-    /// Returns false at the end of the input.
+    /// Reads the available bytes; returns false at the end of the input.
     private func readKeys() -> Bool {
         let goesOn = self.state.withLock { state in
             // No user types this much, so discard the bytes that have filled the buffer.

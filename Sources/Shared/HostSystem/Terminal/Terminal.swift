@@ -216,9 +216,7 @@ package enum LineInput {
         return body(line)
     }
 
-    /// Reads a byte.
-    ///
-    /// Returns nil at the end of the input.
+    /// Reads a byte; returns nil at the end of the input.
     private static func readByte(_ descriptor: Int32) throws(InputError) -> UInt8? {
         var byte: UInt8 = 0
         while true {
@@ -273,9 +271,7 @@ package enum LineInput {
         self.count = rest
     }
 
-    /// Appends a byte.
-    ///
-    /// Returns false if the buffer is full.
+    /// Appends a byte; returns false if the buffer is full.
     package mutating func append(_ byte: UInt8) -> Bool {
         guard unsafe self.count < self.storage.count else { return false }
         unsafe self.storage[self.count] = byte

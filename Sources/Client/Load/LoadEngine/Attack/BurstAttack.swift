@@ -43,9 +43,7 @@ package struct BurstAttack: Sendable {
         self.events = events
     }
 
-    /// Runs the attack until the end of its plan or until it is ended early.
-    ///
-    /// Returns the measurements so far.
+    /// Runs the attack until the end of its plan or until it is ended early; returns the measurements so far.
     ///
     /// - Parameter onProgress: Called about once a second.
     package func run(onProgress: @escaping @Sendable (Progress) -> Void) async throws(RunError) -> MeasuredRun {
@@ -112,9 +110,7 @@ package struct BurstAttack: Sendable {
         )
     }
 
-    /// Sends a burst for the next wallet that can be attacked.
-    ///
-    /// Returns nil if there are none left.
+    /// Sends a burst for the next wallet that can be attacked; returns nil if there are none left.
     private func burst(
         _ run: inout RunContext,
         _ queue: inout AttackQueue,
@@ -311,9 +307,7 @@ struct IntervalCollector {
         self.connections = connections
     }
 
-    /// Ends the current interval if it is long enough.
-    ///
-    /// Returns whether it did.
+    /// Ends the current interval if it is long enough; returns whether it did.
     @discardableResult
     mutating func take(at now: Duration, isLast: Bool) -> Bool {
         guard now > self.last, isLast || now - self.last >= .seconds(1) else { return false }

@@ -126,9 +126,7 @@ package final class CrashingServer: Sendable {
     /// The time limit when waiting for a verdict.
     private static let verdictTimeout: Duration = .milliseconds(500)
 
-    /// Kills the program at the next verdict on a wrong PIN.
-    ///
-    /// Returns false if no verdict arrived in time.
+    /// Kills the program at the next verdict on a wrong PIN; returns false if no verdict arrived in time.
     private func killAtVerdict(_ program: ServerProgram, telling events: RunEvents) async -> Bool {
         let (verdicts, verdict) = AsyncStream<Bool>.makeStream()
         events.verdictTrigger.arm {
@@ -147,9 +145,7 @@ package final class CrashingServer: Sendable {
         return false
     }
 
-    /// Kills and restarts the server.
-    ///
-    /// Returns false if it did not come back.
+    /// Kills and restarts the server; returns false if it did not come back.
     private func crashOnce(atVerdict: Bool, telling events: RunEvents) async -> Bool {
         let program = self.state.withLock(\.program)
         let isAtVerdict = atVerdict ? await self.killAtVerdict(program, telling: events) : false
@@ -164,9 +160,7 @@ package final class CrashingServer: Sendable {
         return await crash.value
     }
 
-    /// Kills the program and restarts it until the task is cancelled.
-    ///
-    /// Returns false if it did not come back.
+    /// Kills the program and restarts it until the task is cancelled; returns false if it did not come back.
     private func crash(_ program: ServerProgram, isAtVerdict: Bool, telling events: RunEvents) async -> Bool {
         let (at, killed) = (events.now ?? .zero, ContinuousClock.now)
         let isGone = await program.kill(within: self.patience)

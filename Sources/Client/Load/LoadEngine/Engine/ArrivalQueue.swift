@@ -87,9 +87,7 @@ final class ArrivalQueue: Sendable {
         self.state.withLock { $0.inFlight -= 1 }
     }
 
-    /// Admits the arrivals that are due by now.
-    ///
-    /// Returns the number of unsent ones since the last call.
+    /// Admits the arrivals that are due by now; returns the number of unsent ones since the last call.
     func advance(to now: Duration) -> Int {
         self.state.withLock { state in
             state.advance(to: now, maxInFlight: self.maxInFlight)
@@ -98,9 +96,7 @@ final class ArrivalQueue: Sendable {
         }
     }
 
-    /// Removes the due arrivals that are still waiting at the end of the run.
-    ///
-    /// Returns the number of unsent ones.
+    /// Removes the due arrivals that are still waiting at the end of the run; returns the number of unsent ones.
     func abandon(at now: Duration) -> Int {
         self.state.withLock { state in
             state.advance(to: now, maxInFlight: self.maxInFlight)

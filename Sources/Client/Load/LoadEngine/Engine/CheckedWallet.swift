@@ -31,9 +31,7 @@ final class CheckedWallet: Sendable {
         self.state = Mutex(State(history: history, transcript: keepsTranscript ? WalletTranscript() : nil))
     }
 
-    /// Records an operation before it is sent.
-    ///
-    /// Returns its id.
+    /// Records an operation before it is sent; returns its id.
     ///
     /// - Parameter first: The id of the first operation with the same attempt id.
     func invokes(_ operation: WalletOperation, repeating first: Int? = nil, at now: Timestamp) -> Int {

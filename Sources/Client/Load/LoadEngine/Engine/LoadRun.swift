@@ -43,9 +43,7 @@ package struct LoadRun: Sendable {
         self.events = events
     }
 
-    /// Runs the plan to its end, or until the run is ended early.
-    ///
-    /// Returns the measurements so far.
+    /// Runs the plan to its end, or until the run is ended early; returns the measurements so far.
     ///
     /// - Parameter onProgress: Called about once a second, and for each session opened before the start.
     package func run(

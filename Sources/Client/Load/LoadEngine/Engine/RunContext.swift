@@ -261,9 +261,7 @@ extension RunContext {
         self.report(wallet.completes(id, response, at: now), of: wallet, at: time)
     }
 
-    /// Returns the outcome of a failed operation.
-    ///
-    /// Ends the run if the wallet file failed.
+    /// Returns the outcome of a failed operation; ends the run if the wallet file failed.
     func outcome(of failure: FleetFailure) -> Outcome {
         switch failure {
         case .fleet(let error): self.events.end(.aborted, failure: .fleet(error))

@@ -78,9 +78,7 @@ final class VirtualUser {
         }
     }
 
-    /// Performs an operation when it is due.
-    ///
-    /// Returns false if no operations are left.
+    /// Performs an operation when it is due; returns false if no operations are left.
     private func takeTurn() async -> Bool {
         guard let queue = self.run.queue else {
             let think = self.run.plan.think.draw(using: &self.generator)
@@ -353,9 +351,7 @@ struct OpenedSession: Sendable {
     /// A time shortly before the server ends the session because of its age.
     let expires: ContinuousClock.Instant
 
-    /// Takes a wallet from the pool, connects, and opens a session.
-    ///
-    /// Returns nil if all wallets are in use.
+    /// Takes a wallet from the pool, connects, and opens a session; returns nil if all wallets are in use.
     ///
     /// On failure, the wallet is returned to the pool.
     /// - Parameter wanted: The wallet to take if it is free.

@@ -40,9 +40,7 @@ final class WalletPool: Sendable {
     /// The number of different wallets that have been lent.
     var usedCount: Int { self.isShared ? 1 : self.state.withLock(\.usedCount) }
 
-    /// Takes a wallet.
-    ///
-    /// Returns its index in the file, or nil if all are in use.
+    /// Takes a wallet; returns its index in the file, or nil if all are in use.
     ///
     /// - Parameter wanted: The wallet to take if it is free.
     func take(_ wanted: Int? = nil, using generator: inout PlanGenerator) -> Int? {
@@ -65,9 +63,7 @@ final class WalletPool: Sendable {
         }
     }
 
-    /// Takes this wallet.
-    ///
-    /// Returns false if it is in use.
+    /// Takes this wallet; returns false if it is in use.
     func take(exactly index: Int) -> Bool {
         self.isShared
             || self.state.withLock { state in

@@ -22,9 +22,7 @@ package struct ProcessMeter: Sendable {
         self.folder = pid.map { "/proc/\($0)" } ?? "/proc/self"
     }
 
-    /// Reads the usage so far.
-    ///
-    /// Returns nil once the process has exited.
+    /// Reads the usage so far; returns nil once the process has exited.
     package mutating func read() -> Reading? {
         guard let tasks = try? DurableFile.names(in: "\(self.folder)/task"), !tasks.isEmpty,
             let status = try? DurableFile.readText("\(self.folder)/status", atMost: 1 << 16)

@@ -84,9 +84,7 @@ extension Outcome: RawRepresentable, Codable, CodingKeyRepresentable {
         }
     }
 
-    /// Creates the outcome with this name.
-    ///
-    /// Returns nil if there is none.
+    /// Creates the outcome with this name; returns nil for any other name.
     package init?(rawValue: String) {
         if let answer = Self.answers.first(where: { $0.rawValue == rawValue }) {
             self = answer

@@ -80,9 +80,7 @@ package struct Marker: Sendable, Equatable, Codable {
 }
 
 extension RunResult {
-    /// The reasons the run failed, most severe first.
-    ///
-    /// Empty if it passed.
+    /// The reasons the run failed, most severe first; empty if it passed.
     var failures: [String] {
         var failures: [String] = []
         let violations = self.totals.violations.count

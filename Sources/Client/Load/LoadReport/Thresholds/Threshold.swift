@@ -373,9 +373,7 @@ extension Metric {
 
 /// Parses decimal numbers without a sign or exponent.
 enum DecimalText {
-    /// Parses a number.
-    ///
-    /// Returns nil for any other text.
+    /// Parses a number; returns nil for any other text.
     static func read(_ text: some StringProtocol) -> Double? {
         guard let first = text.first, first.isASCII, first.isNumber,
             text.allSatisfy({ ($0.isASCII && $0.isNumber) || $0 == "." })

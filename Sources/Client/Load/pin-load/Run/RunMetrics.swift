@@ -16,9 +16,7 @@ final class RunMetrics: Sendable {
     private let unsent: Counter
     private let listener: ObservationListener
 
-    /// Serves metrics while `body` runs and writes their URL to standard error.
-    ///
-    /// Does nothing if the address is nil.
+    /// Serves metrics while `body` runs and writes their URL to standard error; does nothing if the address is nil.
     static func serving<Value>(
         at address: HostAndPort?,
         _ body: (RunMetrics?) async throws -> Value

@@ -130,9 +130,8 @@ extension Step {
     /// The name whose value is a dollar sign, so that `${$}{x}` stands for the text `${x}`.
     static let dollar = "${$}"
 
-    /// Reads a list of steps, including the files it refers to.
-    ///
-    /// Returns nil if the list is empty or a step has no value.
+    /// Reads a list of steps, including the files it refers to; returns nil if the list is empty or a step has no
+    /// value.
     ///
     /// - Parameters:
     ///   - path: The file that contains the list.

@@ -6,9 +6,8 @@ internal import Vocabulary
 package enum JSONReport {
     static func text(_ report: Report) -> String { JSONText.encoded(Document(report: report), isPretty: true) + "\n" }
 
-    /// Returns the files of the scenarios that failed, read from the report of a run.
-    ///
-    /// Returns nil if the text is not such a report.
+    /// Returns the files of the scenarios that failed, read from the report of a run, or nil if the text is not such a
+    /// report.
     package static func failedFiles(in text: String) -> [String]? {
         struct Reading: Decodable {
             let scenarios: [Scenario]

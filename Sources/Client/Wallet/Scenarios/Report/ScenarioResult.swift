@@ -83,9 +83,7 @@ package struct ScenarioResult: Hashable, Sendable {
         package var step: String
         /// The reason for the failure, in one sentence.
         package var message: String
-        /// Expected and actual values.
-        ///
-        /// Empty if the step did not compare any.
+        /// Expected and actual values; empty if the step did not compare any.
         package var differences: [Difference] = []
         /// The text of the screen, line by line.
         package var screen: [String] = []

@@ -240,9 +240,7 @@ struct Differences {
         self.all.append(.init(what: what, expected: expected, seen: seen))
     }
 
-    /// Records a difference.
-    ///
-    /// Does nothing if no value is expected.
+    /// Records a difference; does nothing if no value is expected.
     mutating func compare<Thing: Equatable & CustomStringConvertible>(
         _ what: String,
         _ expected: Thing?,

@@ -220,9 +220,7 @@ final class LabServer: Sendable {
     /// Whether the process is suspended and therefore does not respond.
     var isFrozen: Bool { self.state.withLock { $0.frozen != nil } }
 
-    /// Suspends the process.
-    ///
-    /// Returns false if the server is not running.
+    /// Suspends the process; returns false if the server is not running.
     func halt() -> Bool {
         self.state.withLock { state in
             guard let program = state.program else { return false }

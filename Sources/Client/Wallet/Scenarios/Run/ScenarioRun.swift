@@ -96,9 +96,7 @@ final class ScenarioRun {
         return .passed
     }
 
-    /// Executes a step.
-    ///
-    /// Returns the problem if it failed or could not be executed.
+    /// Executes a step; returns the problem if it failed or could not be executed.
     private func problem(in step: Step) async -> StepProblem? {
         let problem = await self.problem(taking: step)
         // A step that was in progress at that time was cancelled, so its own error is only a consequence.

@@ -88,9 +88,7 @@ struct CrashingDevice: DeviceWrapper {
         try await self.alive().deleteKey()
     }
 
-    /// Returns the wrapped device.
-    ///
-    /// Throws if the process is dead.
+    /// Returns the wrapped device; throws if the process is dead.
     private func alive() throws(DeviceError) -> any Device {
         guard !self.process.isDead else { throw .storage("the process has died") }
         return self.wrapped

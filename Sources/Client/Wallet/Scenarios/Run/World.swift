@@ -69,9 +69,7 @@ struct World {
         return World(settings: settings, lab: lab)
     }
 
-    /// Returns the lab.
-    ///
-    /// Throws if the server is not a lab.
+    /// Returns the lab; throws if the server is not a lab.
     func requireLab() throws(StepProblem) -> LabServer {
         guard let lab else { throw .unsupported(Self.notOurs) }
         return lab

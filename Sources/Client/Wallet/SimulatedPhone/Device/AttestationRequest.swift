@@ -204,9 +204,7 @@ extension HardwareKey {
 }
 
 extension AppAttestExtensions {
-    /// Creates the extension data that the profile's iPhone writes.
-    ///
-    /// Returns nil before iOS 27.
+    /// Creates the extension data that the profile's iPhone writes; returns nil before iOS 27.
     fileprivate init?(_ profile: DeviceProfile) {
         guard let major = profile.osVersion.split(separator: ".").first.flatMap({ Int($0) }), major >= 27 else {
             return nil

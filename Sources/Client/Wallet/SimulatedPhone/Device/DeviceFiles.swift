@@ -127,9 +127,7 @@ struct HardwareKey: Sendable {
         self.key = SigningKey()
     }
 
-    /// Reads the file.
-    ///
-    /// Returns nil if it does not exist.
+    /// Reads the file; returns nil if it does not exist.
     static func read(_ path: String) throws(DeviceError) -> HardwareKey? {
         let bytes: [UInt8]
         do throws(FileError) {

@@ -14,9 +14,8 @@ package final class SimulatedNetwork: ServerDialer {
     private let wait: Wait
     private let hold: Hold
 
-    /// Sleeps until a delayed answer arrives, in real time or on a lab's clock.
-    ///
-    /// Throws if the wallet's process ends during the call.
+    /// Sleeps until a delayed answer arrives, in real time or on a lab's clock; throws if the wallet's process ends
+    /// during the call.
     package typealias Wait = @Sendable (Duration) async throws -> Void
 
     /// Waits in real time.

@@ -287,9 +287,7 @@ extension Phone {
         get async { await self.wallet?.obstacle }
     }
 
-    /// Whether the data key is not in memory.
-    ///
-    /// True if the app is not running.
+    /// Whether the data key is not in memory; true if the app is not running.
     package var isLocked: Bool {
         get async { await self.wallet?.isLocked ?? true }
     }

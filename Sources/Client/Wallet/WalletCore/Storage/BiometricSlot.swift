@@ -87,9 +87,7 @@ struct BiometricSlot: Codable, Hashable, Sendable {
         return slot
     }
 
-    /// Returns the data key.
-    ///
-    /// Throws if the item or the presence share is wrong.
+    /// Returns the data key; throws if the item or the presence share is wrong.
     func open(with item: OpenedItem, share: Share, walletID: WalletID) throws(SealBroken) -> SecretBytes {
         let key = SlotKeys.biometricSlot(item: item.secret, share: share, walletID: walletID)
         return try key.open(self.slot.bytes, associatedData: Self.label(self.item, walletID))

@@ -161,9 +161,7 @@ struct PINPair: Codable, Hashable, Sendable {
         return SlotKeys.pinSlot(part: part, share: share, walletID: walletID)
     }
 
-    /// Returns the data key.
-    ///
-    /// Throws if the PIN or the share is wrong.
+    /// Returns the data key; throws if the PIN or the share is wrong.
     ///
     /// This is the only proof of a `valid` verdict that a wallet accepts.
     func open(with entry: PINEntry, share: Share, walletID: WalletID) throws(SealBroken) -> SecretBytes {

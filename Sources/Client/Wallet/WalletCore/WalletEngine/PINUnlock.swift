@@ -311,9 +311,7 @@ extension WalletEngine {
         }
     }
 
-    /// Seals the PIN's slot under the unlock share and the next one.
-    ///
-    /// Returns false if a slot cannot be sealed now.
+    /// Seals the PIN's slot under the unlock share and the next one; returns false if a slot cannot be sealed now.
     ///
     /// Both slots are created from scratch. If a write failed after an earlier replacement, the stored slot under the
     /// current share might be missing. In the safe mode, a slot also needs the keychain item, which must have been

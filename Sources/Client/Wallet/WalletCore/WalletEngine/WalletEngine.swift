@@ -400,9 +400,7 @@ extension WalletEngine {
         return opening
     }
 
-    /// Returns a connection that has a session for this wallet.
-    ///
-    /// Throws if the wallet is revoked or unknown.
+    /// Returns a connection that has a session for this wallet; throws if the wallet is revoked or unknown.
     func activeSession() async throws -> WalletConnection {
         switch try await self.walletSession() {
         case .active(let connection): return connection

@@ -61,9 +61,8 @@ struct ShowDeletionCodeCommand: OneShotCommand {
 
 /// Actions that ask for the PIN up to twice: to unlock the wallet, unless a biometric does, and to confirm (PF2.4).
 enum ProtectedAction {
-    /// Unlocks the wallet, calls `open`, and confirms with the same PIN if the app then asks for it.
-    ///
-    /// Returns nil if the wallet could not be unlocked.
+    /// Unlocks the wallet, calls `open`, and confirms with the same PIN if the app then asks for it; returns nil if the
+    /// wallet could not be unlocked.
     static func open(
         _ app: AppSession,
         _ pins: PINSource,

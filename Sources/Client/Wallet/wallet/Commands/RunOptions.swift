@@ -41,9 +41,7 @@ struct RunTargetOptions: ParsableArguments {
 
     func validate() throws { try PathArgument.check([self.ca, self.authority, self.serverBinary]) }
 
-    /// Returns the target.
-    ///
-    /// Throws if it is not available.
+    /// Returns the target; throws if it is not available.
     func target() async throws -> ScenarioTarget {
         guard let server else {
             guard self.ca == nil, self.authority == nil, self.serverName == nil else {
@@ -197,9 +195,7 @@ struct RunOutputOptions: ParsableArguments {
     /// Whether to print the scenario format without running anything.
     var writesFormat: Bool { self.schema || self.keys }
 
-    /// Prints the schema or the keys.
-    ///
-    /// Returns false if neither was requested.
+    /// Prints the schema or the keys; returns false if neither was requested.
     func writeFormat() throws -> Bool {
         if self.schema { StandardStreams.writeOutput(ScenarioSchema.text) }
         if self.keys { StandardStreams.writeOutput(ScenarioManual.markdown) }
@@ -225,9 +221,7 @@ struct RunOutputOptions: ParsableArguments {
         }
     }
 
-    /// Writes or verifies the table.
-    ///
-    /// Returns false if it is out of date.
+    /// Writes or verifies the table; returns false if it is out of date.
     func writePage(_ results: [ScenarioResult]) throws -> Bool {
         let page = ScenarioPage.text(results)
         if let path = self.table { try Self.write(page, to: path) }

@@ -61,9 +61,7 @@ enum Unlocking {
         return try await Self.pastBiometric(app, from: screen)
     }
 
-    /// Continues from a rejected biometric to the PIN.
-    ///
-    /// Does nothing on any other screen.
+    /// Continues from a rejected biometric to the PIN; does nothing on any other screen.
     static func pastBiometric(_ app: AppSession, from screen: Screen) async throws -> Screen {
         var screen = screen
         if screen.step == "UC2.3/2.1" || screen.step == "UC2.3/4.1" || screen.step == "UC2.3/5.1" {

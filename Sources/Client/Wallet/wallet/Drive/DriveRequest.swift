@@ -207,9 +207,7 @@ struct DriveRequest {
         }
     }
 
-    /// Returns a required field.
-    ///
-    /// Throws if it is missing.
+    /// Returns a required field; throws if it is missing.
     func required(_ value: String?, _ name: String) throws(DriveRefusal) -> String {
         guard let value else {
             throw DriveRefusal(.missingField, "`\(self.name.rawValue)` needs `\(name)`").of(self)

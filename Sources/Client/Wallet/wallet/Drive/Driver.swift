@@ -131,9 +131,7 @@ enum DriveInput {
         return lines
     }
 
-    /// Reads a line.
-    ///
-    /// Returns nil at the end of the input.
+    /// Reads a line; returns nil at the end of the input.
     private static func next(from descriptor: Int32) -> Line? {
         do {
             return try LineInput.withLineBuffer(from: descriptor, atMost: self.longestLine) { line in

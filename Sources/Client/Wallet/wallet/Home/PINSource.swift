@@ -49,9 +49,7 @@ final class PINSource {
         return input
     }
 
-    /// Reads the PIN again, from the prompt or the next line.
-    ///
-    /// Returns the last PIN if the input has ended.
+    /// Reads the PIN again, from the prompt or the next line; returns the last PIN if the input has ended.
     func again(_ prompt: String) throws -> PINInput {
         if let input = try self.read(prompt) { return input }
         guard let last = self.last else { return .malformed(.sixCharacters) }

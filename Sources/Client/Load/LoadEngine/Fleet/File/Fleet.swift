@@ -331,9 +331,7 @@ extension Fleet {
 }
 
 extension FleetHeader {
-    /// Writes the next copy over the older one.
-    ///
-    /// Returns once it is durable.
+    /// Writes the next copy over the older one; returns once it is durable.
     mutating func writeNext(to file: RecordFile) throws(FileError) {
         self.sequence += 1
         let places = Self.places

@@ -154,9 +154,7 @@ struct FleetRecord: Hashable {
         return CRC32.of(body) == checksum && bytes[offset + 56] == 1 ? .registered : .torn
     }
 
-    /// Decodes the record of a registered wallet.
-    ///
-    /// Returns nil for any other contents.
+    /// Decodes the record of a registered wallet; returns nil for any other contents.
     init?(decoding bytes: [UInt8]) {
         guard Self.kind(of: bytes) == .registered, let walletID = WalletID(bytes[..<16]) else { return nil }
         self.walletID = walletID

@@ -125,9 +125,7 @@ package final class FleetProvisioner: Sendable {
         while .now < end, !self.queue.isClosed { try? await Task.sleep(for: min(end - .now, .milliseconds(250))) }
     }
 
-    /// Registers wallets on a single connection until none are left.
-    ///
-    /// Returns the failure that ended it.
+    /// Registers wallets on a single connection until none are left; returns the failure that ended it.
     private func connectAndRegister(_ wallet: PendingRegistration) async -> FleetFailure? {
         let connection: ClientConnection
         do throws(FleetFailure) {
@@ -350,9 +348,7 @@ package struct PlatformShare: Hashable, Sendable, CustomStringConvertible {
     /// 30%.
     package static let standard = PlatformShare(unchecked: 300)
 
-    /// Parses `30%`, `12.5%` or `0%`.
-    ///
-    /// Returns nil for any other text.
+    /// Parses `30%`, `12.5%` or `0%`; returns nil for any other text.
     package init?(_ text: String) {
         guard text.hasSuffix("%"), let percent = Double(text.dropLast()), (0...100).contains(percent) else {
             return nil
@@ -432,9 +428,7 @@ package struct RateMeter: Sendable {
         return Double(last.count - first.count) / ((last.at - first.at) / .seconds(1))
     }
 
-    /// Estimates the time until this many more have been counted.
-    ///
-    /// Returns nil if the rate is 0.
+    /// Estimates the time until this many more have been counted; returns nil if the rate is 0.
     package func time(for count: Int) -> Duration? {
         let rate = self.perSecond
         return rate > 0 ? .seconds((Double(count) / rate).rounded(.up)) : nil

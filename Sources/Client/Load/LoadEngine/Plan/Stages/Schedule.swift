@@ -136,9 +136,7 @@ package struct Arrivals: Sendable {
         if process == .poisson { self.amount = self.step * self.generator.nextExponential() }
     }
 
-    /// Returns the next due time, relative to the start of the run.
-    ///
-    /// Returns nil after the end of the run.
+    /// Returns the next due time, relative to the start of the run, or nil after the end of the run.
     package mutating func next() -> Duration? {
         guard let time = self.schedule.time(of: self.amount) else { return nil }
         self.amount += self.step * (self.process == .constant ? 1 : self.generator.nextExponential())

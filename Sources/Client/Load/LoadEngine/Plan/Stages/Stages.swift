@@ -213,9 +213,7 @@ extension Stages {
 }
 
 extension Stage {
-    /// Creates a stage.
-    ///
-    /// Returns nil if the checker rejected the duration.
+    /// Creates a stage; returns nil if the checker rejected the duration.
     fileprivate init?(_ value: ConfigValue, _ unit: inout LoadUnit?, _ source: String) throws(PlanProblem) {
         guard let duration = value["for"]?.duration else { return nil }
         let (target, jump) = (value["ramp_to"], value["at"])
