@@ -49,8 +49,8 @@ extension [Target.Dependency] {
 
 // The last component of a path is the name of the target, unless it has another one.
 extension Target {
-    static func module(_ path: String, named name: String? = nil, _ names: String = "") -> Target {
-        .target(name: name ?? lastComponent(path), dependencies: .named(names), path: path)
+    static func module(_ path: String, _ names: String = "", resources: [Resource] = []) -> Target {
+        .target(name: lastComponent(path), dependencies: .named(names), path: path, resources: resources)
     }
 
     static func program(_ path: String, named name: String? = nil, _ names: String = "") -> Target {
@@ -194,7 +194,8 @@ let server: [Target] = [
         """
         ConfigText HostSystem ServerSettings Telemetry Transport Vocabulary Wire Crypto HTTPTypes Hummingbird \
         HummingbirdCore ServiceLifecycle Logging Metrics Mustache NIOCore NIOHTTP1 UnixSignals
-        """
+        """,
+        resources: [.embedInCode("Resources")]
     ),
     .program(
         "Sources/Server/remote-pin-portal",
@@ -218,7 +219,8 @@ let client: [Target] = [
         """
         AdminProtocol ConfigText HostSystem Lab LabFiles Secrets SimulatedPhone TerminalApp Transport Vocabulary \
         WalletCore WalletFlows Wire Mustache Yams
-        """
+        """,
+        resources: [.embedInCode("Resources")]
     ),
     .program(
         "Sources/Client/Wallet/wallet",
@@ -228,7 +230,7 @@ let client: [Target] = [
         """
     ),
     .module("Sources/Client/Load/HistoryChecker", "Vocabulary"),
-    .module("Sources/Client/Load/LoadReport", "ConfigText Histogram Mustache"),
+    .module("Sources/Client/Load/LoadReport", "ConfigText Histogram Mustache", resources: [.embedInCode("Resources")]),
     .module(
         "Sources/Client/Load/LoadEngine",
         """

@@ -49,6 +49,16 @@ struct HouseRulesTests {
         }
     }
 
+    @Test("no source holds a page, a style or a template, which are files in Resources")
+    func markup() async throws {
+        for file in try self.tree.files(below: "Sources") {
+            await Task.yield()
+            for word in ["<html", "<style", "<script", "<svg", "{{", "font-size"] {
+                #expect(!file.text.contains(word), "\(file.path) has \(word)")
+            }
+        }
+    }
+
     @Test("server and client never import each other")
     func layers() async throws {
         let serverTargets = try Set(self.tree.files(below: "Sources/Server").map(\.target))

@@ -1,3 +1,4 @@
+internal import Crypto
 internal import Foundation
 internal import Mustache
 internal import Vocabulary
@@ -12,13 +13,14 @@ struct PageWriter: Sendable {
         var delete = ""
     }
 
+    /// Escapes values in double braces; only the style sheet, which is constant, is inserted unchanged.
     private let template: MustacheTemplate
     private let product: String
     private let zone: TimeZone
     private let helpLink: String?
 
     init(product: String, zone: TimeZone, helpLink: String?) throws {
-        self.template = try PageTemplate.parsed()
+        self.template = try MustacheTemplate(string: String(decoding: PackageResources.page_mustache, as: UTF8.self))
         self.product = product
         self.zone = zone
         self.helpLink = helpLink
@@ -136,6 +138,18 @@ struct PageWriter: Sendable {
         }
         return named
     }
+}
+
+/// The page's only style sheet.
+///
+/// It is inline and allowed by the content security policy through its hash.
+enum Style {
+    /// The file, in which a line that begins with spaces continues the one before.
+    static let sheet =
+        String(decoding: PackageResources.style_css.dropLast(), as: UTF8.self).replacing("\n  ", with: "")
+
+    /// The source expression for the style sheet in the content security policy.
+    static let source = "'sha256-\(Data(SHA256.hash(data: Data(Self.sheet.utf8))).base64EncodedString())'"
 }
 
 /// The contents of a page.

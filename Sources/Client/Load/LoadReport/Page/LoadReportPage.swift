@@ -13,7 +13,6 @@ struct LoadReportPage {
     /// The values that the template reads by name.
     private struct Values {
         let policy: String
-        let styleSheet = LoadReportStyle.sheet
         let frame = Chart.frame
         let result: String
         let failures: String?
@@ -45,12 +44,17 @@ struct LoadReportPage {
         "base-uri",
     ].map { "\($0) 'none'" }.joined(separator: "; ")
 
-    /// The templates for all pages, by name.
+    /// The templates of the page and its parts, by the name used to include them; they escape every value.
     private static let templates: MustacheLibrary = {
+        let files = [
+            "page": PackageResources.page_mustache, "part": PackageResources.part_mustache,
+            "table": PackageResources.table_mustache, "chart": PackageResources.chart_mustache,
+            "style": PackageResources.style_css,
+        ]
         do {
-            var texts = LoadReportTemplate.partials
-            texts["page"] = LoadReportTemplate.text
-            return MustacheLibrary(templates: try texts.mapValues { try MustacheTemplate(string: $0) })
+            return MustacheLibrary(
+                templates: try files.mapValues { try MustacheTemplate(string: String(decoding: $0, as: UTF8.self)) }
+            )
         } catch {
             preconditionFailure("the template does not parse: \(error)")
         }

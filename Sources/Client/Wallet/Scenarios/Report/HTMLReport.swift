@@ -38,10 +38,16 @@ package struct HTMLReport: Sendable {
         "base-uri",
     ].map { "\($0) 'none'" }.joined(separator: "; ")
 
+    /// The templates of the pages and their parts, by the name used to include them; they escape every value.
     private static let templates: MustacheLibrary = {
+        let files = [
+            "list": PackageResources.list_mustache, "scenario": PackageResources.scenario_mustache,
+            "head": PackageResources.head_mustache, "differences": PackageResources.differences_mustache,
+            "style": PackageResources.style_css,
+        ]
         do {
             return MustacheLibrary(
-                templates: try HTMLReportTemplate.texts.mapValues { try MustacheTemplate(string: $0) }
+                templates: try files.mapValues { try MustacheTemplate(string: String(decoding: $0, as: UTF8.self)) }
             )
         } catch {
             preconditionFailure("the template does not parse: \(error)")
@@ -54,7 +60,6 @@ package struct HTMLReport: Sendable {
 /// The template looks them up by name.
 private struct ListValues {
     let policy = HTMLReport.policy
-    let styleSheet = HTMLReportStyle.sheet
     let runVerdict: String
     let summary: String
     let rows: [Row]
@@ -125,7 +130,6 @@ private struct ListValues {
 /// The template looks them up by name.
 private struct ScenarioValues {
     let policy = HTMLReport.policy
-    let styleSheet = HTMLReportStyle.sheet
     let verdict: String
     let name: String
     let caseName: String
@@ -276,8 +280,8 @@ private struct DifferenceRows {
 
     struct Entry {
         let what: String
-        let expected: Marked
-        let seen: Marked
+        /// The expected text and the seen one.
+        let texts: [Marked]
     }
 
     struct Marked {
@@ -291,7 +295,7 @@ private struct DifferenceRows {
         guard !differences.isEmpty else { return nil }
         self.entries = differences.map { difference in
             let (expected, seen) = Self.marked(Array(difference.expected), Array(difference.seen))
-            return Entry(what: difference.what, expected: expected, seen: seen)
+            return Entry(what: difference.what, texts: [expected, seen])
         }
     }
 
