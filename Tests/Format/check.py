@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Fails if a line of code has more than 120 characters, or a line of prose in Markdown more than 100.
 
-Code is Swift, Python, shell, mutants and scenarios. `swift format` applies its lineLength to code only: it breaks
-neither strings nor comments. Tables, code blocks and lines without a space in Markdown are exempt, because they
-cannot be broken.
+Code is Swift, Python, shell, templates, styles, mutants and scenarios. `swift format` applies its lineLength to code
+only: it breaks neither strings nor comments. Tables, code blocks and lines without a space in Markdown are exempt,
+because they cannot be broken.
 """
 import subprocess, sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-CODE, PROSE = ("*.swift", "*.py", "*.sh", "*.mutants", "Tests/Scenarios/*.yaml"), ("*.md",)
+CODE = ("*.swift", "*.py", "*.sh", "*.mustache", "*.css", "*.mutants", "Tests/Scenarios/*.yaml")
+PROSE = ("*.md",)
 
 
 def files(patterns):
