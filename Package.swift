@@ -139,15 +139,11 @@ let server: [Target] = [
         "AdminProtocol ConfigText HostSystem LabFiles Secrets Vocabulary ArgumentParser"
     ),
     .module(
-        "Sources/Server/EventHooks",
+        "Sources/Server/OperatorChannels",
         """
-        ChildPrograms HostSystem Vocabulary ServiceLifecycle Logging Metrics NIOCore NIOPosix Subprocess \
-        SystemPackage
+        AuditLog ChildPrograms HostSystem ServerSettings Vocabulary ServiceLifecycle Logging Metrics NIOCore \
+        NIOPosix Subprocess SystemPackage
         """
-    ),
-    .module(
-        "Sources/Server/Witness",
-        "ChildPrograms HostSystem ServiceLifecycle Logging Metrics NIOCore NIOPosix Subprocess SystemPackage"
     ),
     .module(
         "Sources/Server/StoreMaintenance",
@@ -173,9 +169,9 @@ let server: [Target] = [
     .program(
         "Sources/Server/remote-pin-server",
         """
-        Administration AdminProtocol AttestationVerifier AuditLog ChildPrograms EventHooks Evidence HostSystem \
-        LabFiles MetricsEndpoint PINPolicy PostgreSQLClient PostgreSQLStore RemotePINServer ServerSettings Statements \
-        StoreMaintenance Telemetry Transport Vault Vocabulary WalletStore Witness ArgumentParser Crypto \
+        Administration AdminProtocol AttestationVerifier AuditLog ChildPrograms Evidence HostSystem LabFiles \
+        MetricsEndpoint OperatorChannels PINPolicy PostgreSQLClient PostgreSQLStore RemotePINServer ServerSettings \
+        Statements StoreMaintenance Telemetry Transport Vault Vocabulary WalletStore ArgumentParser Crypto \
         ServiceLifecycle Logging Metrics NIOPosix UnixSignals
         """
     ),
@@ -269,10 +265,9 @@ let tests: [Target] = [
     .tests("VaultTests", "HostSystem Secrets Vault Vocabulary"),
     .tests("AuditLogTests", "AuditLog HostSystem TestSupport Vault Vocabulary"),
     .tests(
-        "EventHooksTests",
-        "ChildPrograms EventHooks MetricsEndpoint Telemetry TestSupport Vocabulary Logging NIOCore NIOPosix"
+        "OperatorChannelsTests",
+        "ChildPrograms MetricsEndpoint OperatorChannels Telemetry TestSupport Vocabulary Logging NIOCore NIOPosix"
     ),
-    .tests("WitnessTests", "ChildPrograms MetricsEndpoint Telemetry TestSupport Witness Logging NIOCore NIOPosix"),
     .tests(
         "WalletStoreTests",
         """

@@ -1,6 +1,7 @@
 internal import AuditLog
 internal import HostSystem
 internal import Logging
+internal import OperatorChannels
 internal import ServerSettings
 internal import StoreMaintenance
 internal import MetricsEndpoint
@@ -87,7 +88,7 @@ struct AuditAtStart {
                 ProcessEnd.atOnce(status: StartFailure.Kind.operatorMustAct.rawValue)
             }
         )
-        parts.onWritten = try AuditExporter.sender(self.files.settings, metrics: self.metrics) { log.error("\($0)") }
+        parts.onWritten = try AuditExporter(self.files.settings, metrics: self.metrics) { log.error("\($0)") }.send
         parts.generation = { store.generation }
         parts.server = self.files.database?.server
         // Another server's command may have opened the epoch, and the store names the newest entry of this log then.

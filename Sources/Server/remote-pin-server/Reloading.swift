@@ -1,10 +1,10 @@
 internal import ConfigText
-internal import EventHooks
 internal import Foundation
 internal import Telemetry
 internal import Logging
 internal import MetricsEndpoint
 internal import Metrics
+internal import OperatorChannels
 internal import RemotePINServer
 internal import ServerSettings
 internal import Synchronization
@@ -51,7 +51,7 @@ struct Reloading: Sendable {
         }
         // Replace the receivers only if they have changed. Otherwise, each reload would restart the hook program.
         if changed.contains(where: { $0.section == "hook" }) {
-            self.hooks.replace(with: Hooks.receivers(settings), capacity: settings[SettingTable.hookQueue])
+            self.hooks.use(settings)
         }
         self.server.use(SourceLimits(settings))
         self.listeners.wallets.limit(connectionsPerSource: settings[SettingTable.connectionsPerSource])

@@ -1,11 +1,11 @@
 internal import Administration
 internal import AdminProtocol
 internal import AuditLog
-internal import EventHooks
 internal import HostSystem
 internal import LabFiles
 internal import Telemetry
 internal import Logging
+internal import OperatorChannels
 internal import RemotePINServer
 internal import ServerSettings
 internal import MetricsEndpoint
@@ -17,7 +17,6 @@ internal import UnixSignals
 internal import Vault
 internal import Vocabulary
 internal import WalletStore
-internal import Witness
 
 /// A server from its start to its stop: the composition root.
 ///
@@ -112,7 +111,7 @@ struct RunningServer: Sendable {
 
         self.witness = try await WitnessKeeper.started(settings, of: store, log: log, metrics: watch.registry)
 
-        let hooks = Hooks.make(settings, clock: clock, log: log, metrics: watch.registry)
+        let hooks = EventHooks(settings, clock: clock, log: log, metrics: watch.registry)
         self.hooks = hooks
 
         self.server = try await RemotePINServer.started(

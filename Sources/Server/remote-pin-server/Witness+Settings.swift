@@ -3,10 +3,10 @@ internal import HostSystem
 internal import Telemetry
 internal import Logging
 internal import Metrics
+internal import OperatorChannels
 internal import ServerSettings
 internal import StoreMaintenance
 internal import WalletStore
-internal import Witness
 
 extension Witness {
     /// The configured witness, or nil if there is none.

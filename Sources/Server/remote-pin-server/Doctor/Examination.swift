@@ -4,6 +4,7 @@ internal import AuditLog
 internal import ConfigText
 internal import HostSystem
 internal import LabFiles
+internal import OperatorChannels
 internal import PostgreSQLStore
 internal import RemotePINServer
 internal import ServerSettings
@@ -12,7 +13,6 @@ internal import Transport
 internal import Vault
 internal import Vocabulary
 internal import WalletStore
-internal import Witness
 
 /// The checks that `doctor` runs against one server.
 ///

@@ -2,12 +2,12 @@ internal import AdminProtocol
 internal import ArgumentParser
 internal import AuditLog
 internal import HostSystem
+internal import OperatorChannels
 internal import PINPolicy
 internal import ServerSettings
 internal import StoreMaintenance
 internal import Vocabulary
 internal import WalletStore
-internal import Witness
 
 /// Restores a stopped server's missing store from a backup.
 struct RestoreCommand: AsyncParsableCommand {

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import AuditLog
 internal import HostSystem
 internal import LabFiles
+internal import OperatorChannels
 internal import ServerSettings
 internal import StoreMaintenance
 internal import Vault
@@ -131,8 +132,8 @@ struct StoppedServer {
     /// Returns a function that sends each audit entry to the log service.
     ///
     /// It does nothing if no service is configured.
-    func exporting() throws -> AuditExporter.Sender {
-        try AuditExporter.sender(self.settings) { StandardStreams.writeError("\($0)\n") }
+    func exporting() throws -> @Sendable (AuditEntry, [UInt8]) -> Void {
+        try AuditExporter(self.settings) { StandardStreams.writeError("\($0)\n") }.send
     }
 
     /// Opens the audit log to append entries for this epoch.

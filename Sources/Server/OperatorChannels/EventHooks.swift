@@ -1,5 +1,6 @@
 package import Logging
 package import Metrics
+package import ServerSettings
 internal import ServiceLifecycle
 internal import Synchronization
 package import Vocabulary
@@ -64,9 +65,27 @@ package final class EventHooks: Sendable {
         self.following.yield(first)
     }
 
-    /// Creates the series for every kind of receiver, so that each starts at 0 even if no receiver of that kind exists.
-    package static func announce(to metrics: any MetricsFactory) {
+    /// Creates the hooks that the settings name, or some that report nothing until a reload adds a receiver.
+    package convenience init(
+        _ settings: ServerSettings,
+        clock: any WallClock,
+        log: Logger,
+        metrics: any MetricsFactory
+    ) {
+        // Create the series for every kind of receiver, so that each starts at 0 even if no such receiver exists.
         for kind in EventReceiverKind.allCases { _ = HookMeters(kind, metrics) }
+        var limits = Limits()
+        limits.capacity = settings[SettingTable.hookQueue]
+        self.init(Self.receivers(settings), limits: limits, clock: clock, log: log, metrics: metrics)
+    }
+
+    private static func receivers(_ settings: ServerSettings) -> [any EventReceiver] {
+        var receivers: [any EventReceiver] = []
+        if let path = settings[SettingTable.hookProgram] {
+            receivers.append(ProgramReceiver(path: path, arguments: settings[SettingTable.hookArguments]))
+        }
+        if let path = settings[SettingTable.hookSocket] { receivers.append(SocketReceiver(path: path)) }
+        return receivers
     }
 
     /// Queues an event for every receiver without waiting.
@@ -101,6 +120,11 @@ package final class EventHooks: Sendable {
             state.current.retire()
             state.current = new
         }
+    }
+
+    /// Replaces the receivers by those that the settings name.
+    package func use(_ settings: ServerSettings) {
+        self.replace(with: Self.receivers(settings), capacity: settings[SettingTable.hookQueue])
     }
 
     /// Kills the started programs and all their children, because this process is about to exit.

@@ -1,7 +1,7 @@
-import EventHooks
 import Foundation
 import Glibc
 import MetricsEndpoint
+import OperatorChannels
 import Telemetry
 import Synchronization
 import TestSupport

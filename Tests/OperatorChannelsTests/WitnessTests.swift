@@ -9,7 +9,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-@testable import Witness
+@testable import OperatorChannels
 
 @Suite("The witness of a store")
 struct WitnessTests {

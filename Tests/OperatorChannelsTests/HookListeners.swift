@@ -1,10 +1,10 @@
 import ChildPrograms
-import EventHooks
 import Foundation
 import Glibc
 import Logging
 import NIOCore
 import NIOPosix
+import OperatorChannels
 import Synchronization
 import TestSupport
 
