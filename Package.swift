@@ -141,8 +141,8 @@ let server: [Target] = [
     .module(
         "Sources/Server/OperatorChannels",
         """
-        AuditLog ChildPrograms HostSystem ServerSettings Vocabulary ServiceLifecycle Logging Metrics NIOCore \
-        NIOPosix Subprocess SystemPackage
+        AuditLog ChildPrograms HostSystem ServerSettings Telemetry Vocabulary ServiceLifecycle Logging Metrics \
+        NIOCore NIOPosix Subprocess SystemPackage
         """
     ),
     .module(
@@ -169,10 +169,10 @@ let server: [Target] = [
     .program(
         "Sources/Server/remote-pin-server",
         """
-        Administration AdminProtocol AttestationVerifier AuditLog ChildPrograms Evidence HostSystem LabFiles \
-        MetricsEndpoint OperatorChannels PINPolicy PostgreSQLClient PostgreSQLStore RemotePINServer ServerSettings \
-        Statements StoreMaintenance Telemetry Transport Vault Vocabulary WalletStore ArgumentParser Crypto \
-        ServiceLifecycle Logging Metrics NIOPosix UnixSignals
+        Administration AdminProtocol AttestationVerifier AuditLog Evidence HostSystem LabFiles MetricsEndpoint \
+        OperatorChannels PINPolicy PostgreSQLClient PostgreSQLStore RemotePINServer ServerSettings Statements \
+        StoreMaintenance Telemetry Transport Vault Vocabulary WalletStore ArgumentParser Crypto ServiceLifecycle \
+        Logging Metrics NIOPosix UnixSignals
         """
     ),
     // Makes labs; a program of its own, so that the server links no test authority.

@@ -68,8 +68,8 @@ struct EventHooksTests {
         }
     }
 
-    private func shell(_ script: String, _ arguments: String...) -> ProgramReceiver {
-        ProgramReceiver(path: "/bin/sh", arguments: ["-c", script] + arguments)
+    private func shell(_ script: String, _ arguments: String...) -> OperatorChannel {
+        .program("/bin/sh", arguments: ["-c", script] + arguments)
     }
 
     @Test("a program and a socket receive every event in order, as lines that match the schema")
@@ -77,7 +77,7 @@ struct EventHooksTests {
         let pipe = try PipeListener(in: self.folder)
         let socket = try await SocketListener(at: self.folder.file("socket"), .listens)
         let receivers: [any EventReceiver] = [
-            self.shell("exec cat >\"$0\"", pipe.path), SocketReceiver(path: self.folder.file("socket")),
+            self.shell("exec cat >\"$0\"", pipe.path), OperatorChannel.socket(self.folder.file("socket")),
         ]
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
@@ -102,8 +102,8 @@ struct EventHooksTests {
     @Test("a missing receiver is logged, does not affect others, and receives the queued lines once it exists")
     func absent() async throws {
         let path = self.folder.file("late")
-        let missing = ProgramReceiver(path: self.folder.file("none"), arguments: ["secret"])
-        try await self.run([missing, SocketReceiver(path: path)]) { hooks in
+        let missing = OperatorChannel.program(self.folder.file("none"), arguments: ["secret"])
+        try await self.run([missing, OperatorChannel.socket(path)]) { hooks in
             for event in Self.every { hooks.report(event) }
             #expect(await self.log.receives("accepts no events", self.folder.file("none"), "could not be opened"))
             let late = try await SocketListener(at: path, .listens)
@@ -116,7 +116,7 @@ struct EventHooksTests {
         let pipe = try PipeListener(in: self.folder)
         let socket = try await SocketListener(at: self.folder.file("socket"), .leaves)
         let receivers: [any EventReceiver] = [
-            self.shell("read line; echo \"$$\" >\"$0\"", pipe.path), SocketReceiver(path: self.folder.file("socket")),
+            self.shell("read line; echo \"$$\" >\"$0\"", pipe.path), OperatorChannel.socket(self.folder.file("socket")),
         ]
         try await self.run(receivers) { hooks in
             await withTaskGroup { group in
@@ -173,7 +173,7 @@ struct EventHooksTests {
         let pipe = try PipeListener(in: self.folder)
         let socket = try await SocketListener(at: self.folder.file("socket"), .talks)
         let noisy = self.shell("head -c 300000 /dev/zero; exec cat >\"$0\"", pipe.path)
-        try await self.run([noisy, SocketReceiver(path: self.folder.file("socket"))]) { hooks in
+        try await self.run([noisy, OperatorChannel.socket(self.folder.file("socket"))]) { hooks in
             for event in Self.every { hooks.report(event) }
             #expect(await pipe.next(5).count == 5)
             #expect(await socket.next(5).count == 5)
@@ -190,7 +190,7 @@ struct EventHooksTests {
         let path = self.folder.file("socket")
         let listener = isProgram ? nil : try await SocketListener(at: path, .ignores)
         let receiver: any EventReceiver =
-            isProgram ? self.shell("exec tail -f /dev/null") : SocketReceiver(path: path)
+            isProgram ? self.shell("exec tail -f /dev/null") : OperatorChannel.socket(path)
         try await self.run([receiver], limits) { hooks in
             // More than the queue and any socket or pipe buffer can hold.
             for _ in 0..<20_000 { hooks.report(.blockedPermanently(Self.wallet(9))) }
@@ -205,7 +205,7 @@ struct EventHooksTests {
         var limits = Self.quick
         limits.capacity = 3
         let path = self.folder.file("socket")
-        try await self.run([SocketReceiver(path: path)], limits) { hooks in
+        try await self.run([OperatorChannel.socket(path)], limits) { hooks in
             for event in Self.every { hooks.report(event) }
             let listener = try await SocketListener(at: path, .listens)
             let lines = try await listener.next(4).map { try JSONValue($0) }
@@ -246,7 +246,7 @@ struct EventHooksTests {
 
     @Test("lines still queued when the server stops are counted as dropped")
     func undelivered() async throws {
-        try await self.run([SocketReceiver(path: self.folder.file("nobody"))]) { hooks in
+        try await self.run([OperatorChannel.socket(self.folder.file("nobody"))]) { hooks in
             for event in Self.every { hooks.report(event) }
             #expect(await self.log.receives("accepts no events"))
         }
@@ -301,7 +301,7 @@ struct EventHooksTests {
     func replacedWhileRunning() async throws {
         let pipe = try PipeListener(in: self.folder)
         let hung = self.shell("tail -f /dev/null & echo $! >\"$0\"; echo $$ >\"$0\"; wait", pipe.path)
-        let missing = SocketReceiver(path: self.folder.file("nobody"))
+        let missing = OperatorChannel.socket(self.folder.file("nobody"))
         try await self.run([hung, missing]) { hooks in
             let processes = await pipe.next(2).compactMap { Int32($0) }
             #expect(processes.count == 2)

@@ -169,7 +169,7 @@ final class FlakyReceiver: EventReceiver {
     init(rejecting rejections: Int) { self.state = Mutex(State(rejections: rejections)) }
 
     let name = "flaky"
-    var kind: EventReceiverKind { .program }
+    var kind: OperatorChannel.Kind { .program }
 
     /// The accepted lines.
     var lines: [String] { self.state.withLock { $0.lines } }
@@ -194,4 +194,6 @@ final class FlakyReceiver: EventReceiver {
             throw .ended("rejected")
         }
     }
+
+    func endAtOnce() {}
 }

@@ -68,8 +68,8 @@ struct WitnessTests {
 
     @Test("the shipped witness keeps the highest numbers, and a store behind it does not start")
     func file() async throws {
-        let place = Witness.Place.program("\(Self.shipped)/file-witness", arguments: [self.folder.file("record")])
-        let witness = Witness(place, limit: .seconds(30))
+        let channel = OperatorChannel.program("\(Self.shipped)/file-witness", arguments: [self.folder.file("record")])
+        let witness = Witness(channel, limit: .seconds(30))
         #expect(
             try await witness.note(WitnessNumbers(generation: 5, step: 2)) == WitnessRecord(generation: 5, step: 2)
         )
@@ -113,9 +113,9 @@ struct WitnessTests {
 
     @Test("a witness is informed of a change, and not again while only its own step changes the store")
     func idle() async throws {
-        let place = Witness.Place.program("\(Self.shipped)/file-witness", arguments: [self.folder.file("idle")])
+        let channel = OperatorChannel.program("\(Self.shipped)/file-witness", arguments: [self.folder.file("idle")])
         let store = Store()
-        let keeper = store.keeper(Witness(place, limit: .seconds(30)), interval: .milliseconds(10))
+        let keeper = store.keeper(Witness(channel, limit: .seconds(30)), interval: .milliseconds(10))
         let serving = Task { await keeper.run() }
         try await poll {
             store.generation.withLock { $0 += 1 }

@@ -40,11 +40,7 @@ struct EventFeed: Sendable {
     /// Runs the receiver once; returns nil if there are no more lines to deliver.
     private func deliver() async -> ReceiverFailure? {
         let write = WriteTimer()
-        let messages = ProgramMessages { [log = self.log, name = self.receiver.name] line, suppressed in
-            var metadata: Logger.Metadata = ["hook": "\(name)", "text": "\(line)"]
-            if suppressed > 0 { metadata["unwritten"] = "\(suppressed)" }
-            log.warning("message of the hook", metadata: metadata)
-        }
+        let messages = ProgramMessages.logged("message of the hook", ["hook": "\(self.receiver.name)"], in: self.log)
         return await withTaskGroup(of: ReceiverFailure?.self) { group in
             group.addTask {
                 do throws(ReceiverFailure) {

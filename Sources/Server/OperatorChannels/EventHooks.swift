@@ -73,19 +73,18 @@ package final class EventHooks: Sendable {
         metrics: any MetricsFactory
     ) {
         // Create the series for every kind of receiver, so that each starts at 0 even if no such receiver exists.
-        for kind in EventReceiverKind.allCases { _ = HookMeters(kind, metrics) }
+        for kind in OperatorChannel.Kind.allCases { _ = HookMeters(kind, metrics) }
         var limits = Limits()
         limits.capacity = settings[SettingTable.hookQueue]
         self.init(Self.receivers(settings), limits: limits, clock: clock, log: log, metrics: metrics)
     }
 
     private static func receivers(_ settings: ServerSettings) -> [any EventReceiver] {
-        var receivers: [any EventReceiver] = []
-        if let path = settings[SettingTable.hookProgram] {
-            receivers.append(ProgramReceiver(path: path, arguments: settings[SettingTable.hookArguments]))
-        }
-        if let path = settings[SettingTable.hookSocket] { receivers.append(SocketReceiver(path: path)) }
-        return receivers
+        OperatorChannel.named(
+            program: settings[SettingTable.hookProgram],
+            arguments: settings[SettingTable.hookArguments],
+            socket: settings[SettingTable.hookSocket]
+        )
     }
 
     /// Queues an event for every receiver without waiting.
@@ -213,7 +212,7 @@ struct HookMeters: Sendable {
     /// Lines rejected because the queue was full, or still queued when the server stopped.
     let dropped: Counter
 
-    init(_ kind: EventReceiverKind, _ factory: any MetricsFactory) {
+    init(_ kind: OperatorChannel.Kind, _ factory: any MetricsFactory) {
         func counter(_ outcome: String) -> Counter {
             let dimensions = [("hook", kind.rawValue), ("outcome", outcome)]
             return Counter(label: "remote_pin_hook_events_total", dimensions: dimensions, factory: factory)

@@ -2,10 +2,8 @@ package import ChildPrograms
 internal import FoundationEssentials
 internal import HostSystem
 internal import NIOCore
-internal import NIOPosix
+package import ServerSettings
 internal import Subprocess
-internal import Synchronization
-internal import SystemPackage
 
 /// A witness outside the server that keeps the highest numbers it has received.
 ///
@@ -18,29 +16,39 @@ internal import SystemPackage
 /// is a program, it is started for each request, without a shell. It reads the line from standard input and writes the
 /// reply to standard output. If the witness is a server on a Unix socket, each request uses a new connection.
 package struct Witness: Sendable {
-    package enum Place: Hashable, Sendable {
-        case program(String, arguments: [String])
-        case socket(String)
-    }
-
-    private let place: Place
+    private let channel: OperatorChannel
     private let limit: Duration
     private let messages: ProgramMessages
 
     /// The time limit for one request.
     package static let timeLimit: Duration = .seconds(10)
-    private static let connectLimit = TimeAmount.seconds(5)
     private static let longestReply = 4_096
 
     /// - Parameter messages: Receives a program's lines on standard error.
     package init(
-        _ place: Place,
+        _ channel: OperatorChannel,
         limit: Duration = Self.timeLimit,
         messages: ProgramMessages = ProgramMessages { _, _ in }
     ) {
-        self.place = place
+        self.channel = channel
         self.limit = limit
         self.messages = messages
+    }
+
+    /// The configured witness, or nil if there is none.
+    ///
+    /// - Parameter messages: Receives a program's lines on standard error.
+    package init?(
+        _ settings: ServerSettings,
+        messages: ProgramMessages = ProgramMessages { line, _ in StandardStreams.writeError("the witness: \(line)\n") }
+    ) {
+        let channels = OperatorChannel.named(
+            program: settings[SettingTable.witnessProgram],
+            arguments: settings[SettingTable.witnessArguments],
+            socket: settings[SettingTable.witnessSocket]
+        )
+        guard let channel = channels.first else { return nil }
+        self.init(channel, messages: messages)
     }
 
     /// Sends numbers to the witness and returns those it has on record.
@@ -60,68 +68,34 @@ package struct Witness: Sendable {
     }
 
     private func exchange(_ line: [UInt8]) async throws(WitnessSilence) -> [UInt8] {
-        let (place, limit, messages) = (self.place, self.limit, self.messages)
-        let result: Result<[UInt8], WitnessSilence>? = await finished(within: limit) {
+        let result: Result<[UInt8], WitnessSilence>? = await finished(within: self.limit) {
             do {
-                switch place {
-                case .program(let path, let arguments):
-                    return .success(try await Self.run(path, arguments, line, messages))
-                case .socket(let path): return .success(try await Self.call(path, line))
+                switch self.channel.kind {
+                case .program: return .success(try await self.run(line))
+                case .socket: return .success(try await self.call(line))
                 }
             } catch {
                 return .failure(error as? WitnessSilence ?? WitnessSilence("\(error)"))
             }
         }
-        guard let result else { throw WitnessSilence("no reply within \(limit)") }
+        guard let result else { throw WitnessSilence("no reply within \(self.limit)") }
         return try result.get()
     }
 
-    private static func run(
-        _ path: String,
-        _ arguments: [String],
-        _ line: [UInt8],
-        _ messages: ProgramMessages
-    ) async throws -> [UInt8] {
-        let leader = Atomic<Int32>(0)
-        let mark = StartMark()
-        // A program that ended may have left processes behind, which would pile up with each request.
-        defer {
-            let leader = leader.load(ordering: .relaxed)
-            if leader > 0 { mark.end(leader) }
+    private func run(_ line: [UInt8]) async throws -> [UInt8] {
+        let output: BytesOutput = .bytes(limit: Self.longestReply)
+        let run = try await self.channel.run(output: output, messages: self.messages) { writer in
+            // A program may reply without reading the line.
+            try? await writer(line)
         }
-        // Writing to a program that has exited must fail instead of killing this process.
-        StandardStreams.ignoreBrokenPipes()
-        let run = try await Subprocess.run(
-            .path(FilePath(path)),
-            arguments: Arguments(arguments),
-            environment: mark.environment,
-            platformOptions: .ownSession,
-            input: .inputWriter,
-            output: .bytes(limit: Self.longestReply),
-            error: .sequence
-        ) { execution in
-            leader.store(execution.processIdentifier.value, ordering: .relaxed)
-            async let read: Void = messages.read(execution.standardError)
-            _ = try? await execution.standardInputWriter.write(line)
-            try? await execution.standardInputWriter.finish()
-            await read
+        guard run.status.isSuccess else {
+            throw WitnessSilence("\(self.channel.path) ended with \(run.status.spoken)")
         }
-        switch run.terminationStatus {
-        case .exited(0): return run.standardOutput
-        case .exited(let code): throw WitnessSilence("\(path) ended with status \(code)")
-        case .signaled(let signal): throw WitnessSilence("\(path) ended with signal \(signal)")
-        }
+        return run.output
     }
 
-    private static func call(_ path: String, _ line: [UInt8]) async throws -> [UInt8] {
-        let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-            .connectTimeout(Self.connectLimit)
-            .connect(unixDomainSocketPath: path) { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
-                }
-            }
-        return try await channel.executeThenClose { inbound, outbound in
+    private func call(_ line: [UInt8]) async throws -> [UInt8] {
+        try await self.channel.connect(reads: true).executeThenClose { inbound, outbound in
             try await outbound.write(ByteBuffer(bytes: line))
             var reply: [UInt8] = []
             for try await part in inbound {

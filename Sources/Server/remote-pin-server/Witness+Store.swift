@@ -1,6 +1,4 @@
-internal import ChildPrograms
 internal import HostSystem
-internal import Telemetry
 internal import Logging
 internal import Metrics
 internal import OperatorChannels
@@ -9,22 +7,6 @@ internal import StoreMaintenance
 internal import WalletStore
 
 extension Witness {
-    /// The configured witness, or nil if there is none.
-    ///
-    /// - Parameter messages: Receives a program's lines on standard error.
-    init?(
-        _ settings: ServerSettings,
-        messages: ProgramMessages = ProgramMessages { line, _ in StandardStreams.writeError("the witness: \(line)\n") }
-    ) {
-        if let path = settings[SettingTable.witnessProgram] {
-            self.init(.program(path, arguments: settings[SettingTable.witnessArguments]), messages: messages)
-        } else if let path = settings[SettingTable.witnessSocket] {
-            self.init(.socket(path))
-        } else {
-            return nil
-        }
-    }
-
     /// Returns the generation and step on record with the witness, or nil if there is none.
     static func recorded(_ settings: ServerSettings) async throws -> (generation: UInt64, step: UInt64)? {
         guard let witness = Self(settings) else { return nil }
@@ -53,13 +35,9 @@ extension WitnessKeeper {
     ) async throws -> WitnessKeeper? {
         let meters = WitnessMeters(metrics)
         // A witness is supported only for the SQLite store.
-        let messages = ProgramMessages { line, suppressed in
-            let metadata = LogRateLimiter.metadata(["text": "\(line)"], suppressed: suppressed)
-            log.warning("message of the witness", metadata: metadata)
-        }
-        guard let witness = Witness(settings, messages: messages), let store = store as? SQLiteWalletStore else {
-            return nil
-        }
+        guard let witness = Witness(settings, messages: .logged("message of the witness", in: log)),
+            let store = store as? SQLiteWalletStore
+        else { return nil }
         let keeper = WitnessKeeper(
             WitnessKeeper.Parts(
                 witness: witness,
