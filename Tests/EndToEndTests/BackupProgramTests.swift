@@ -72,6 +72,53 @@ struct BackupProgramTests {
         #expect(await server.terminate() == 0)
     }
 
+    @Test("production learns nothing of a drill, and the store of a drill and any other are never served as the other")
+    func drill() async throws {
+        var server = try await self.lab.start(Self.log)
+        let wallet = try await self.lab.register(pin: "135790")
+        _ = try await self.done("backup", self.file("one.backup"))
+        #expect(await server.terminate() == 0)
+        let configuration = try DurableFile.read(self.lab.lab.configurationFile, atMost: 1 << 20)
+        let told = self.file("told")
+        let program = "{program: /bin/sh, arguments: [-c, 'echo told >> \(told); exit 1']}"
+        var text = String(decoding: configuration, as: UTF8.self)
+        for section in ["hook", "witness"] {
+            text = text.replacing("\n\(section):\n", with: "\n\(section): \(program)\n")
+        }
+        try DurableFile.write(Array(text.utf8), to: self.lab.lab.configurationFile)
+        func serve(_ flags: String...) async throws -> ProgramRun {
+            try await ServerProcess.run("remote-pin-server", ["serve", self.lab.lab.path] + flags)
+        }
+        let other = try await serve("--drill")
+        #expect(other.exitCode == 79 && other.output.contains("only a store that `restore --drill` placed"))
+        try self.move(self.data, to: self.file("lost"))
+
+        #expect(try await self.done("restore", self.file("one.backup"), "--drill")["epoch"] == .integer(2))
+        let wallets = try await serve()
+        #expect(wallets.exitCode == 79 && wallets.output.contains("is the copy of a drill"), "\(wallets.output)")
+        let open = try await serve("--drill", "--listen.address", "0.0.0.0:0")
+        #expect(open.exitCode == 78 && open.output.contains("--listen.address: the flag is given twice"))
+        server = try await ServerProcess.start(["serve", "--drill", self.lab.lab.path])
+        #expect(server.output.contains("127.0.0.1:"))
+        #expect(try await self.done("admin", "status")["epoch"] == .integer(2))
+        _ = try await self.done("admin", "revoke", "wallet", "\(wallet.walletID)")
+        #expect(await server.terminate() == 0)
+        #expect(!DurableFile.exists(told))
+        let doctor = try await ServerProcess.run("remote-pin-server", ["doctor", self.lab.lab.path])
+        #expect(doctor.output.contains("problem  the copy of a drill"), "\(doctor.output)")
+
+        // For wallets, the witness is asked; without one, the mark of the drill goes.
+        try self.move(self.data, to: self.file("drill"))
+        #expect(try await self.run("restore", self.file("one.backup")).exitCode == 69)
+        #expect(DurableFile.exists(told))
+        try DurableFile.write(configuration, to: self.lab.lab.configurationFile)
+        try DurableFile.makeFolder(self.data)
+        try FileManager.default.copyItem(atPath: "\(self.file("drill"))/drill", toPath: "\(self.data)/drill")
+        _ = try await self.done("restore", self.file("one.backup"))
+        server = try await self.lab.start(Self.log)
+        #expect(await server.terminate() == 0)
+    }
+
     @Test("a server does not start with an older store or a backup in place of its store")
     func swapped() async throws {
         var server = try await self.lab.start(Self.log)

@@ -39,7 +39,7 @@ struct RunningServer: Sendable {
     private let commands: AdminService
 
     /// Opens a server, serves until a signal stops it, and closes it.
-    static func run(_ loaded: LoadedSettings) async throws {
+    static func run(_ loaded: LoadedSettings, isDrill: Bool) async throws {
         let settings = loaded.settings
         try FileRights.checkLogFile(settings)
         let output = try explaining(.files, "`log.file` cannot be written") {
@@ -52,6 +52,7 @@ struct RunningServer: Sendable {
         let log = Logger(label: "remote-pin-server") { _ in handler }
         var opened = OpenParts()
         do {
+            try Drill.check(settings, isDrill: isDrill)
             try await RunningServer(opening: loaded, output, log, noting: &opened).serve()
         } catch {
             await opened.close()

@@ -20,6 +20,9 @@ struct ServeCommand: AsyncParsableCommand {
 
     @OptionGroup var options: ConfigurationOptions
 
+    @Flag(help: "Serve a store that `restore --drill` placed, without hooks, witness and listeners for other machines.")
+    var drill = false
+
     @Flag(help: "Stop when standard input ends; for a parent process that may be killed.")
     var followInput = false
 
@@ -28,7 +31,10 @@ struct ServeCommand: AsyncParsableCommand {
         StandardStreams.queueAll()
         if self.followInput { ProcessEnd.followsInput() }
         try await ending {
-            try await RunningServer.run(try self.options.settings())
+            try await RunningServer.run(
+                try self.options.settings(with: self.drill ? Drill.settings : []),
+                isDrill: self.drill
+            )
         }
     }
 }

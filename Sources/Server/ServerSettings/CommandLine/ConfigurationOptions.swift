@@ -39,18 +39,24 @@ package struct ConfigurationOptions: ParsableArguments {
         return path
     }
 
-    /// Loads all settings from a server's folder or from a configuration file, without flags.
-    package static func settings(of folder: String?, config: String? = nil) throws -> LoadedSettings {
+    /// Loads all settings from a server's folder or from a configuration file, with these flags.
+    package static func settings(
+        of folder: String?,
+        config: String? = nil,
+        with flags: [String] = []
+    ) throws -> LoadedSettings {
         var options = ConfigurationOptions()
         options.folder = folder
         options.config = config
         options.assignments = []
-        return try options.settings()
+        return try options.settings(with: flags)
     }
 
     /// Loads all settings from all sources.
-    package func settings() throws -> LoadedSettings {
-        try Self.settings(try self.path(), self.assignments)
+    ///
+    /// - Parameter flags: Further settings, as `NAME=VALUE`. A user cannot set them, too.
+    package func settings(with flags: [String] = []) throws -> LoadedSettings {
+        try Self.settings(try self.path(), self.assignments + flags)
     }
 
     private static func settings(_ path: String, _ assignments: [String]) throws -> LoadedSettings {

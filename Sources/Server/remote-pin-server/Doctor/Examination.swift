@@ -252,6 +252,10 @@ extension Examination {
         } else {
             self.add(.good(.store, text))
         }
+        if Drill.isMarked(self.dataFolder) {
+            let cure = "to serve wallets, move the data folder away and restore the backup without --drill"
+            self.add(.problem(.store, "the copy of a drill, which only `serve --drill` serves", cure: cure))
+        }
         self.checkMark(of: store)
         guard store.holder == nil, store.logByteCount == nil else { return }
         let differences = StoreFilesState.schemaDifferences(in: self.dataFolder, ofVersion: store.version)

@@ -57,6 +57,9 @@ struct RestoreCommand: AsyncParsableCommand {
     @Flag(help: "End the wallets that have a damaged value or attempt record, instead of rejecting the backup.")
     var endDamaged = false
 
+    @Flag(help: "Restore for an exercise: hooks and witness learn nothing, and only `serve --drill` serves the store.")
+    var drill = false
+
     @Flag(help: "Skip the question; for scripts.")
     var yes = false
 
@@ -76,7 +79,7 @@ struct RestoreCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await ending {
-            let server = try self.server.server()
+            let server = try self.server.server(with: self.drill ? Drill.settings : [])
             try server.requireEmbeddedStore()
             try server.requireItsUser(for: "restore")
             do {
@@ -99,7 +102,8 @@ struct RestoreCommand: AsyncParsableCommand {
             actor: server.actor,
             rule: EpochRule(rawValue: self.epoch) ?? .strict,
             last: self.last.flatMap(AuditMark.init),
-            stage: { stage in
+            stage: { [drill, folder = server.dataFolder] stage in
+                if stage == .placing { try Drill.setMark(drill, in: folder) }
                 guard Terminal.isTerminal(2) else { return }
                 StandardStreams.writeError("\(stage.spoken)\n")
             },

@@ -24,9 +24,12 @@ struct StoppedServerOptions: ParsableArguments {
         guard self.lab == nil || self.config == nil else { throw ValidationError("Name one of --lab and --config.") }
     }
 
-    func loaded() throws -> LoadedSettings { try ConfigurationOptions.settings(of: self.lab, config: self.config) }
+    /// Loads the settings of the server, with these flags.
+    func loaded(with flags: [String] = []) throws -> LoadedSettings {
+        try ConfigurationOptions.settings(of: self.lab, config: self.config, with: flags)
+    }
 
-    func server() throws -> StoppedServer { try StoppedServer(self.loaded()) }
+    func server(with flags: [String] = []) throws -> StoppedServer { try StoppedServer(self.loaded(with: flags)) }
 }
 
 /// The settings, vault and clock of a stopped server.
