@@ -76,6 +76,9 @@ check: test mutants-check ## test, the same under address and thread sanitizers,
 	ASAN_OPTIONS=detect_leaks=0:$(ASAN_SUPPRESSIONS) $(SWIFT_TEST) --sanitize=address --scratch-path .build-asan --filter '$(TESTS_WITH_PROCESSES)' $(FAILURES_LAST)
 	@echo "== thread sanitizer =="
 	TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/thread-sanitizer.suppressions $(SWIFT_TEST) --sanitize=thread --scratch-path .build-tsan $(FAILURES_LAST)
+	@echo "== benchmarks =="
+	for name in attestation handshake receipt; do \
+		REMOTE_PIN_BENCHMARKS=1 $(SWIFT_BUILD) --product $$name-bench || exit; done
 	@echo "== release build =="
 	$(SWIFT_BUILD) -c release
 	@echo "== demo =="

@@ -7,8 +7,7 @@ import Vocabulary
 
 /// Measures attestation verifications per second, each beside the bare signature checks that it requires.
 ///
-/// Runs on one core of this process, with evidence of a lab's authority, whose signatures are all P-256. If the
-/// vectors are present, it also names the slowest evidence from real phones.
+/// Runs on one core of this process, with evidence of a lab's authority, whose signatures are all P-256.
 @main
 struct AttestationBench {
     private static let app = "org.example.wallet"
@@ -28,10 +27,8 @@ struct AttestationBench {
             bench.android("Android, remote chain", .remote, bare),
             bench.appAttest(bare), bench.assertion(bare),
         ]
-        let slowest = Self.slowestVectors()
         print("attestation               whole  bare signature checks   share")
         for line in lines { print(line) }
-        for line in slowest { print(line) }
     }
 
     private func android(_ name: String, _ batch: AndroidBatch, _ bare: Double) -> String {
@@ -194,36 +191,5 @@ struct AttestationBench {
             for _ in 0..<rounds { precondition(body(), "the measured operation succeeds") }
             return Double(clock() - before) / Double(CLOCKS_PER_SEC) * 1e6 / Double(rounds)
         }.min() ?? 0
-    }
-}
-
-extension AttestationBench {
-    /// The three slowest cases of the vectors, including the parsing that their comparison needs.
-    ///
-    /// Excludes cases with their own status list: a server reads that list once for all devices.
-    private static func slowestVectors() -> [String] {
-        let folder = ProcessInfo.processInfo.environment["REMOTE_PIN_VECTORS"] ?? "../shared/vectors/attestation"
-        let manager = FileManager.default
-        guard let json = manager.contents(atPath: "\(folder)/manifest.json"),
-            let manifest = try? AttestationManifest(json: Array(json))
-        else { return ["no vectors in \(folder): the slowest real evidence is not measured"] }
-        var files: [String: [UInt8]] = [:]
-        let read: (String) -> [UInt8]? = { path in
-            if let bytes = files[path] { return bytes }
-            files[path] = manager.contents(atPath: "\(folder)/\(path)").map { Array($0) }
-            return files[path]
-        }
-        let times = manifest.ids.indices.filter { !manifest.hasStatusList($0) }.map { index in
-            let verdict = manifest.judge(index, reading: read)
-            let cost = (0..<5).map { _ in
-                let before = clock()
-                _ = manifest.judge(index, reading: read)
-                return Double(clock() - before) / Double(CLOCKS_PER_SEC) * 1e6
-            }.min()
-            return (name: manifest.ids[index], cost: cost ?? 0, checks: verdict.signatureChecks)
-        }
-        return times.sorted { $0.cost > $1.cost }.prefix(3).enumerated().map { rank, item in
-            String(format: "slowest vector %d: %7.1f µs CPU, %d checks: ", rank + 1, item.cost, item.checks) + item.name
-        }
     }
 }
