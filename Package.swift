@@ -205,8 +205,8 @@ let client: [Target] = [
     .module(
         "Sources/Client/Wallet/SimulatedPhone",
         """
-        ChildPrograms ConfigText Evidence HostSystem Lab LabFiles Secrets Vocabulary WalletCore WalletFlows Wire \
-        NIOCore NIOPosix Subprocess
+        ChildPrograms ConfigText Evidence HostSystem Lab LabFiles Secrets Transport Vocabulary WalletCore \
+        WalletFlows Wire NIOCore NIOPosix Subprocess
         """
     ),
     .module("Sources/Client/Wallet/TerminalApp", "HostSystem SimulatedPhone Vocabulary WalletCore WalletFlows"),
@@ -327,7 +327,7 @@ let tests: [Target] = [
     ),
     .tests(
         "WalletCoreTests",
-        "Lab Secrets SimulatedPhone Statements TestSupport Vocabulary WalletCore WalletFlows Wire"
+        "Lab Secrets SimulatedPhone Statements TestSupport Transport Vocabulary WalletCore WalletFlows Wire"
     ),
     .tests("TerminalAppTests", "HostSystem TerminalApp TestSupport Vocabulary WalletFlows"),
     .tests(

@@ -93,7 +93,7 @@ struct SimulatedNetworkTests {
         self.server = try CountingServer()
     }
 
-    private static func token(_ line: any CallChannel) async throws(CallChannelError) -> [UInt8] {
+    private static func token(_ line: any CallChannel) async throws(CallError) -> [UInt8] {
         guard case .beginEnrollment(let enrollment) = try await line.call(.beginEnrollment) else { return [] }
         return enrollment.token
     }
@@ -121,10 +121,10 @@ struct SimulatedNetworkTests {
         try await self.server.serve { network, device in
             let line = try await network.dial()
             try device.update { $0.network = state }
-            await #expect(throws: CallChannelError.lost) { try await Self.token(line) }
+            await #expect(throws: CallError.closed) { try await Self.token(line) }
             await #expect(throws: error) { _ = try await network.dial() }
             let both = await line.callInOrder([.beginEnrollment, .reportWipe])
-            #expect(both.allSatisfy { if case .failure(.lost) = $0 { true } else { false } })
+            #expect(both.allSatisfy { if case .failure(.closed) = $0 { true } else { false } })
             try device.update { $0.network = .on }
             _ = try await Self.token(network.dial())
         }
@@ -137,8 +137,8 @@ struct SimulatedNetworkTests {
     func lostReply() async throws {
         try await self.server.serve({ $0.conditions = [.loseReply(to: nil)] }) { network, device in
             let line = try await network.dial()
-            await #expect(throws: CallChannelError.lost) { try await Self.token(line) }
-            await #expect(throws: CallChannelError.lost) { try await Self.token(line) }
+            await #expect(throws: CallError.closed) { try await Self.token(line) }
+            await #expect(throws: CallError.closed) { try await Self.token(line) }
             #expect(device.profile.conditions.isEmpty)
             _ = try await Self.token(network.dial())
         }
@@ -153,7 +153,7 @@ struct SimulatedNetworkTests {
             let line = try await network.dial()
             _ = try await Self.token(line)
             let results = await line.callInOrder([.beginEnrollment, .reportWipe, .beginEnrollment])
-            guard case .success = results[0], case .failure(.lost) = results[1], case .failure(.lost) = results[2]
+            guard case .success = results[0], case .failure(.closed) = results[1], case .failure(.closed) = results[2]
             else {
                 Issue.record("\(results)")
                 return
@@ -187,8 +187,8 @@ struct SimulatedNetworkTests {
             wait: { time in waits.withLock { $0.append(time) } }
         ) { network, _ in
             let line = try await network.dial()
-            await #expect(throws: CallChannelError.lost) { try await Self.token(line) }
-            await #expect(throws: CallChannelError.lost) { try await Self.token(line) }
+            await #expect(throws: CallError.timedOut) { try await Self.token(line) }
+            await #expect(throws: CallError.closed) { try await Self.token(line) }
             #expect(waits.withLock { $0 } == [TLSDialer.callLimit])
             _ = try await Self.token(network.dial())
         }
@@ -228,7 +228,7 @@ struct SimulatedNetworkTests {
                 try device.update { $0.conditions = [.cut(afterByteCount: byteCount)] }
                 do {
                     let line = try await network.dial()
-                    do { _ = try await Self.token(line); survived += 1 } catch CallChannelError.lost { callsCut += 1 }
+                    do { _ = try await Self.token(line); survived += 1 } catch CallError.closed { callsCut += 1 }
                     await line.close()
                 } catch DialError.unreachable(_) {
                     dialsCut += 1
@@ -246,7 +246,7 @@ struct SimulatedNetworkTests {
             let line = try await network.dial()
             _ = try await Self.token(line)
             try device.update { $0.conditions = [.cut(afterByteCount: 0)] }
-            await #expect(throws: CallChannelError.lost) { try await Self.token(line) }
+            await #expect(throws: CallError.closed) { try await Self.token(line) }
             try device.update { $0.conditions = [.cut(afterByteCount: 10)] }
             await #expect(throws: DialError.self) { _ = try await network.dial() }
         }

@@ -1,6 +1,7 @@
 import Secrets
 import Statements
 import Synchronization
+import Transport
 import Vocabulary
 import WalletFlows
 import Wire
@@ -160,26 +161,26 @@ final class FakeChannel: CallChannel {
 
     func close() async {}
 
-    func call(_ call: Call) async throws(CallChannelError) -> CallResult {
-        guard self.server.withState(\.connectionEnds) == self.earlierEnds else { throw .lost }
+    func call(_ call: Call) async throws(CallError) -> CallResult {
+        guard self.server.withState(\.connectionEnds) == self.earlierEnds else { throw .closed }
         // Two places: sending the request, and sending the answer.
         guard self.server.withState(\.reachable), let sent = self.server.crashPoint.pass("send \(call.name)") else {
             self.holdBack(call)
-            throw .lost
+            throw .closed
         }
         if sent.isLast {
             self.holdBack(call)
-            throw .lost
+            throw .closed
         }
         let result = self.answer(call)
-        guard let answered = self.server.crashPoint.pass("answer \(call.name)"), !answered.isLast else { throw .lost }
+        guard let answered = self.server.crashPoint.pass("answer \(call.name)"), !answered.isLast else { throw .closed }
         let isLost = self.server.withState { state in
             guard state.losesNext.remove(call.name) != nil else { return false }
             state.onLoss?(state.records)
             if state.leavesAtLoss { state.reachable = false }
             return true
         }
-        guard !isLost else { throw .lost }
+        guard !isLost else { throw .closed }
         guard let forge = self.server.withState(\.forge) else { return result }
         let forged = forge(result)
         // A refusal opens nothing.

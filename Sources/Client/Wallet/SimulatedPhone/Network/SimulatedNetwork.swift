@@ -1,6 +1,7 @@
 internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
+internal import Transport
 internal import Vocabulary
 package import WalletCore
 internal import Wire
@@ -9,7 +10,7 @@ internal import Wire
 ///
 /// TLS connections run through it end to end, so it can delay or drop data, but it cannot read or modify it.
 package final class SimulatedNetwork: ServerDialer {
-    private let dialer: any ServerDialer
+    private let dialer: TLSDialer
     private let device: SimulatedDevice
     private let wait: Wait
     private let hold: Hold
@@ -32,7 +33,7 @@ package final class SimulatedNetwork: ServerDialer {
     package static let neverHeld: Hold = { _ in false }
 
     package init(
-        _ dialer: any ServerDialer,
+        _ dialer: TLSDialer,
         of device: SimulatedDevice,
         wait: @escaping Wait = SimulatedNetwork.realTime,
         hold: @escaping Hold = SimulatedNetwork.neverHeld
@@ -55,20 +56,20 @@ package final class SimulatedNetwork: ServerDialer {
             try? await self.wait(TLSDialer.connectLimit)
             throw .unreachable(.connectionTimedOut)
         }
-        guard let tls = self.dialer as? TLSDialer, let relay = await Relay.open(to: tls.server) else {
+        guard let relay = await Relay.open(to: self.dialer.server) else {
             return self.channel(try await self.dialer.dial(), relay: nil)
         }
         let cut = try? self.device.takeCondition { if case .cut = $0 { true } else { false } }
         if case .cut(let byteCount) = cut { relay.cut(after: byteCount) }
         do throws(DialError) {
-            let channel = try await tls.dial(host: relay.host, port: relay.port)
+            let channel = try await self.dialer.dial(host: relay.host, port: relay.port)
             await relay.closeListener()
             return self.channel(channel, relay: relay)
         } catch {
             await relay.closeListener()
             // The relay could not reach the server. Dial directly, so that the caller gets the actual error.
             guard relay.hasReachedServer else {
-                return self.channel(try await tls.dial(), relay: nil)
+                return self.channel(try await self.dialer.dial(), relay: nil)
             }
             throw error
         }
@@ -110,7 +111,7 @@ private final class SimulatedChannel: CallChannel {
 
     var channelBinding: ChannelBinding { self.channel.channelBinding }
 
-    func call(_ call: Call) async throws(CallChannelError) -> CallResult {
+    func call(_ call: Call) async throws(CallError) -> CallResult {
         try await self.checkNetwork()
         try await self.checkFrost(call)
         var delay = Duration.zero
@@ -120,16 +121,16 @@ private final class SimulatedChannel: CallChannel {
         case .loseReply:
             _ = try await self.channel.call(call)
             await self.close()
-            throw .lost
+            throw .closed
         case .cut(let byteCount):
             guard let relay = self.relay else {
                 await self.close()
-                throw .lost
+                throw .closed
             }
             relay.cut(after: byteCount)
         }
         let result: CallResult
-        do throws(CallChannelError) {
+        do throws(CallError) {
             result = try await self.channel.call(call)
         } catch {
             self.hasEnded.withLock { $0 = true }
@@ -144,7 +145,7 @@ private final class SimulatedChannel: CallChannel {
     /// If the server is frozen, throws once the wallet's time limit has passed.
     ///
     /// The server executes the call when it resumes.
-    private func checkFrost(_ call: Call) async throws(CallChannelError) {
+    private func checkFrost(_ call: Call) async throws(CallError) {
         let channel = self.channel
         let isHeld = self.hold {
             _ = try? await channel.call(call)
@@ -154,23 +155,23 @@ private final class SimulatedChannel: CallChannel {
         self.isHeld.withLock { $0 = true }
         self.hasEnded.withLock { $0 = true }
         try? await self.wait(TLSDialer.callLimit)
-        throw .lost
+        throw .timedOut
     }
 
     /// Waits for a delayed answer.
     ///
     /// It is lost if it would arrive after the wallet's time limit.
-    private func receiveLate(after delay: Duration) async throws(CallChannelError) {
+    private func receiveLate(after delay: Duration) async throws(CallError) {
         let isTooLate = delay >= TLSDialer.callLimit
         // This throws if the wallet's process ends, in which case there is nothing left to wait for.
         guard (try? await self.wait(min(delay, TLSDialer.callLimit))) != nil, !isTooLate else {
             await self.close()
-            throw .lost
+            throw .timedOut
         }
     }
 
     /// Pipelines the calls, or sends them one at a time if there are pending network conditions.
-    func callInOrder(_ calls: [Call]) async -> [Result<CallResult, CallChannelError>] {
+    func callInOrder(_ calls: [Call]) async -> [Result<CallResult, CallError>] {
         let profile = self.device.profile
         if profile.network == .on, profile.conditions.isEmpty, !self.hold({}) {
             return await self.channel.callInOrder(calls)
@@ -185,14 +186,14 @@ private final class SimulatedChannel: CallChannel {
     }
 
     /// Throws if the phone is offline or the connection is lost.
-    private func checkNetwork() async throws(CallChannelError) {
-        guard !self.hasEnded.withLock({ $0 }) else { throw .lost }
+    private func checkNetwork() async throws(CallError) {
+        guard !self.hasEnded.withLock({ $0 }) else { throw .closed }
         guard self.device.profile.network != .on else { return }
         await self.close()
-        throw .lost
+        throw .closed
     }
 
-    private func condition(for call: Call) throws(CallChannelError) -> NetworkCondition? {
+    private func condition(for call: Call) throws(CallError) -> NetworkCondition? {
         do {
             return try self.device.takeCondition { condition in
                 switch condition {
@@ -201,7 +202,7 @@ private final class SimulatedChannel: CallChannel {
                 }
             }
         } catch {
-            throw .lost
+            throw .closed
         }
     }
 }

@@ -1,5 +1,6 @@
 internal import WalletFlows
 internal import Secrets
+internal import Transport
 internal import Vocabulary
 internal import Wire
 
@@ -11,7 +12,7 @@ extension Failure {
         case let failure as Failure: self = failure
         case let error as DialError: self.init(error)
         case let error as DeviceError: self.init(error)
-        case let error as CallChannelError: self.init(error, notCounted: true)
+        case let error as CallError: self.init(error, notCounted: true)
         case is SealBroken: self = .local(.shareOpensNothing)
         case is KeychainError: self = .local(.keychain)
         case _: self = .local(.storage)
@@ -51,9 +52,9 @@ extension Failure {
     }
 
     /// - Parameter notCounted: Whether the message cannot have contained a PIN attempt.
-    init(_ error: CallChannelError, notCounted: Bool) {
+    init(_ error: CallError, notCounted: Bool) {
         switch error {
-        case .lost: self = .serverUnreachable(notCounted: notCounted)
+        case .closed, .timedOut, .cancelled: self = .serverUnreachable(notCounted: notCounted)
         case .malformed: self = .local(.replyMalformed)
         }
     }

@@ -1,4 +1,4 @@
-internal import Transport
+package import Transport
 public import Vocabulary
 package import WalletFlows
 package import Wire
@@ -9,10 +9,13 @@ package protocol CallChannel: Sendable {
     var channelBinding: ChannelBinding { get }
 
     /// Sends a call and waits for the answer, up to the channel's time limit.
-    func call(_ call: Call) async throws(CallChannelError) -> CallResult
+    ///
+    /// - Throws: ``CallError/malformed`` if the call must not be repeated. After any other error, the server may or may
+    ///   not have executed it: repeat it on a new connection, with the same attempt id.
+    func call(_ call: Call) async throws(CallError) -> CallResult
 
     /// Sends all calls without waiting for answers in between, and returns the answers in the same order.
-    func callInOrder(_ calls: [Call]) async -> [Result<CallResult, CallChannelError>]
+    func callInOrder(_ calls: [Call]) async -> [Result<CallResult, CallError>]
 
     /// Closes the connection, if it is still open.
     func close() async
@@ -20,20 +23,20 @@ package protocol CallChannel: Sendable {
 
 extension CallChannel {
     /// Sends each call after the previous one has been answered.
-    package func callInOrder(_ calls: [Call]) async -> [Result<CallResult, CallChannelError>] {
+    package func callInOrder(_ calls: [Call]) async -> [Result<CallResult, CallError>] {
         await self.callOneByOne(calls)
     }
 
     /// Sends each call after the previous one has been answered.
-    package func callOneByOne(_ calls: [Call]) async -> [Result<CallResult, CallChannelError>] {
-        var results: [Result<CallResult, CallChannelError>] = []
+    package func callOneByOne(_ calls: [Call]) async -> [Result<CallResult, CallError>] {
+        var results: [Result<CallResult, CallError>] = []
         for call in calls { results.append(await self.result(of: call)) }
         return results
     }
 
     /// Sends a call and returns the answer, or the error if no answer arrived.
-    package func result(of call: Call) async -> Result<CallResult, CallChannelError> {
-        do throws(CallChannelError) {
+    package func result(of call: Call) async -> Result<CallResult, CallError> {
+        do throws(CallError) {
             return .success(try await self.call(call))
         } catch {
             return .failure(error)
@@ -56,18 +59,6 @@ package enum DialError: Error, Hashable, Sendable {
     case noInternet
     /// The device is online, but the server does not answer, or a different host answers in its place.
     case unreachable(FailureCause)
-}
-
-/// An error from a call that was not answered.
-///
-/// The server may or may not have executed it.
-package enum CallChannelError: Error, Hashable, Sendable {
-    /// The connection was lost or timed out.
-    ///
-    /// Repeat the call on a new connection with the same attempt id.
-    case lost
-    /// The answer violates the protocol: do not repeat the call.
-    case malformed
 }
 
 /// Connects to the server over TLS 1.3, trusting only a pinned authority or pinned keys.
@@ -193,26 +184,19 @@ struct TLSChannel: CallChannel {
 
     var channelBinding: ChannelBinding { self.connection.channelBinding }
 
-    func call(_ call: Call) async throws(CallChannelError) -> CallResult {
-        do throws(CallError) {
-            return try await self.connection.call(call, timeout: self.limit)
-        } catch {
-            switch error {
-            case .closed, .timedOut, .cancelled: throw .lost
-            case .malformed: throw .malformed
-            }
-        }
+    func call(_ call: Call) async throws(CallError) -> CallResult {
+        try await self.connection.call(call, timeout: self.limit)
     }
 
     /// Starts the calls on the connection's event loop, which runs tasks in the order they were added.
     ///
     /// Each task writes its frame before it waits, so the calls are sent in order.
-    func callInOrder(_ calls: [Call]) async -> [Result<CallResult, CallChannelError>] {
-        await withTaskGroup(of: (Int, Result<CallResult, CallChannelError>).self) { group in
+    func callInOrder(_ calls: [Call]) async -> [Result<CallResult, CallError>] {
+        await withTaskGroup(of: (Int, Result<CallResult, CallError>).self) { group in
             for (index, call) in calls.enumerated() {
                 group.addTask(executorPreference: self.connection.executor) { (index, await self.result(of: call)) }
             }
-            var results = Array(repeating: Result<CallResult, CallChannelError>.failure(.lost), count: calls.count)
+            var results = Array(repeating: Result<CallResult, CallError>.failure(.closed), count: calls.count)
             for await (index, result) in group { results[index] = result }
             return results
         }

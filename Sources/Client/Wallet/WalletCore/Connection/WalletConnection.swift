@@ -1,4 +1,5 @@
 internal import Secrets
+internal import Transport
 internal import Vocabulary
 internal import Wire
 
@@ -53,7 +54,7 @@ final class WalletConnection {
 
     struct EarlyOpening {
         let walletID: WalletID
-        let answer: Result<CallResult, CallChannelError>
+        let answer: Result<CallResult, CallError>
     }
 
     init(channel: any CallChannel, terms: ServerTerms, earlyOpening: EarlyOpening?) {
@@ -63,7 +64,7 @@ final class WalletConnection {
     }
 
     /// Takes the answer to the OpenSession that was sent early for this wallet, if there is one.
-    func takeEarlyOpening(of walletID: WalletID) -> Result<CallResult, CallChannelError>? {
+    func takeEarlyOpening(of walletID: WalletID) -> Result<CallResult, CallError>? {
         guard let opening = self.earlyOpening, opening.walletID == walletID else { return nil }
         self.earlyOpening = nil
         return opening.answer

@@ -1,6 +1,7 @@
 internal import WalletFlows
 internal import Secrets
 internal import Statements
+internal import Transport
 internal import Vocabulary
 internal import Wire
 
@@ -342,8 +343,9 @@ extension WalletEngine {
         let result: CallResult
         do {
             result = try await self.call(.reportWipe, on: connection)
-        } catch .lost {
-            return Failure(.lost, notCounted: true)
+        } catch {
+            guard error != .malformed else { throw error }
+            return Failure(error, notCounted: true)
         }
         await self.disconnect()
         switch result {

@@ -1,5 +1,6 @@
 internal import Secrets
 internal import Statements
+internal import Transport
 internal import Vocabulary
 internal import WalletFlows
 internal import Wire

@@ -1,6 +1,7 @@
 internal import WalletFlows
 internal import Secrets
 internal import Statements
+internal import Transport
 internal import Vocabulary
 internal import Wire
 
@@ -268,7 +269,7 @@ extension WalletEngine {
     /// Sends a call.
     ///
     /// A lost connection is dropped, so that the next call opens a new one.
-    func call(_ call: Call, on connection: WalletConnection) async throws(CallChannelError) -> CallResult {
+    func call(_ call: Call, on connection: WalletConnection) async throws(CallError) -> CallResult {
         do {
             return try await connection.channel.call(call)
         } catch {
@@ -341,7 +342,7 @@ extension WalletEngine {
     private func openingAnswer(
         _ walletID: WalletID,
         on connection: WalletConnection
-    ) async throws -> Result<CallResult, CallChannelError> {
+    ) async throws -> Result<CallResult, CallError> {
         if let early = connection.takeEarlyOpening(of: walletID) {
             if case .failure = early { await self.disconnect() }
             return early
