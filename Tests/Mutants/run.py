@@ -20,12 +20,23 @@ The tables are the files *.mutants in this folder, one entry for each mutant:
     - guard self.isOpen else { return .blocked }
     + guard true else { return .blocked }
 
+    mutant: attempts-not-stored
+    breaks: a wrong PIN is judged without storing its count
+    tests: WalletStoreTests
+    - if isCounted
+    + if false
+
 "tests" is a filter of `swift test`. "explored", after "tests", names a plan and bounds of the explorer, which then
 finds the mutant, too: `explored: restore sessions=3`. Likewise, "simulated" names seeds of the simulator, of which one
 finds the mutant: `simulated: 20`, or only seeds of two servers: `simulated: 100 --shared`. docs/proof-reference.md
 lists these mutants. The lines after "-" must occur exactly once in the file, one after the other; indentation, blank
 lines and lines with only a comment are ignored. The lines after "+" replace them.
 A mutant may change several places: repeat "file".
+
+Without "file", the mutant changes the statement beside or below the comment `// rule: attempts-not-stored`, which
+names it and occurs once in Sources. The text after "-" must occur once in the statement, and the text after "+"
+replaces it; an entry without "-" and "+" removes the statement. Prefer this form if it quotes less: the entry stays
+the same when the statement moves and when its other parts change.
 
 One build contains almost all mutants. In it, each function that a mutant changes has its body twice, and the
 environment variable MUTANT, which programs inherit from the tests, decides at each call which body runs:
@@ -37,7 +48,7 @@ tests must pass; this is checked first. The rest gets a build for each mutant: c
 the manifest, and bodies that compile only without the other. All builds are made in a copy (.build-mutants),
 never in this tree. While the tests run, the copy holds the original sources, because some tests read them.
 """
-import argparse, json, os, re, shutil, subprocess, sys, threading, time
+import argparse, functools, json, os, re, shutil, subprocess, sys, threading, time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -60,11 +71,13 @@ MODIFIERS = (
 FUNCTION = re.compile(MODIFIERS + r"(?:(?:func|init|deinit|subscript|get|set|didSet|willSet)\b|var [^=]*$)")
 ONE_LINER = re.compile("(" + MODIFIERS + r"(?:(?:func|init|subscript|get|set)\b[^{]*|var [^{=]*)\{ )(.*) \}$")
 CONSTANT = re.compile("(" + MODIFIERS + r"(?:let|var) [^={]*=)(?: (.*))?$")
+RULE = re.compile(r"(?:^\s*|  )// rule: (\S+)$")
 
 
 class Mutant:
     def __init__(self, name):
-        self.name, self.breaks, self.tests, self.explored, self.simulated, self.edits = name, "", "", "", "", []
+        self.name, self.breaks, self.tests, self.explored, self.simulated = name, "", "", "", ""
+        self.edits = [(None, [], [])]
 
 
 def read_tables():
@@ -96,8 +109,9 @@ def read_tables():
     for name in {name for name in names if names.count(name) > 1}:
         sys.exit(f"two mutants are called {name}")
     for mutant in mutants:
-        if not (mutant.breaks and mutant.tests and mutant.edits):
-            sys.exit(f"{mutant.name}: 'breaks', 'tests' or 'file' is missing")
+        mutant.edits = [edit for edit in mutant.edits if any(edit)] or mutant.edits
+        if not (mutant.breaks and mutant.tests):
+            sys.exit(f"{mutant.name}: 'breaks' or 'tests' is missing")
     return mutants
 
 
@@ -109,22 +123,71 @@ def indent(line):
     return len(line) - len(line.lstrip())
 
 
+@functools.cache
+def anchors(root):
+    """Returns the places {name: [(path, line)]} of the comments `// rule: NAME`."""
+    found = {}
+    for file in sorted((root / "Sources").rglob("*.swift")):
+        text = file.read_text()
+        for number, line in enumerate(text.split("\n") if "// rule: " in text else []):
+            if rule := RULE.search(line):
+                found.setdefault(rule[1], []).append((str(file.relative_to(root)), number))
+    return found
+
+
+def statement(lines, at):
+    """Returns the first line and the end of the statement beside or below line `at`, which indentation tells."""
+    first = next(index for index in range(at, len(lines)) if is_code(lines[index]))
+    end = first + 1
+    for index in filter(lambda index: is_code(lines[index]), range(end, len(lines))):
+        deeper, text = indent(lines[index]) - indent(lines[first]), "".join(lines[first:index])
+        is_open = sum(map(text.count, "([{")) > sum(map(text.count, ")]}"))
+        is_part = re.match(r"[)\]}]" if is_open else r"else\b", lines[index].strip())
+        if deeper < 0 or (deeper == 0 and not is_part):
+            break
+        end = index + 1
+    return first, end
+
+
+def quoted(lines, old, new):
+    """Returns the place of the lines `old` as (first, end, new lines), or how often they occur if not once."""
+    code = [index for index, line in enumerate(lines) if is_code(line)]
+    stripped = [lines[index].strip() for index in code]
+    wanted = [line.strip() for line in old]
+    starts = [at for at in range(len(code)) if stripped[at : at + len(wanted)] == wanted]
+    if len(starts) != 1:
+        return len(starts)
+    first, end = code[starts[0]], code[starts[0] + len(wanted) - 1] + 1
+    return first, end, [" " * indent(lines[first]) + line if line else "" for line in new]
+
+
+def anchored(lines, at, old, new):
+    """Returns the place of the statement at a comment as (first, end, new lines), or how often it contains `old`."""
+    first, end = statement(lines, at)
+    text, part = "\n".join(lines[first:end]), "\n".join(old)
+    if not old and not new:
+        return first, end, []
+    times = text.count(part)
+    return times if times != 1 else (first, end, text.replace(part, "\n".join(new)).split("\n"))
+
+
 def places(mutant, root):
     """Returns the mutant's places in each file, as (first, end, new lines), or a message if one does not match."""
     found = {}
     for path, old, new in mutant.edits:
+        rules = [] if path else anchors(root).get(mutant.name, [])
+        if not path and len(rules) != 1:
+            return None, f"the comment '// rule: {mutant.name}' occurs {len(rules)} times"
+        path, at = rules[0] if rules else (path, None)
         file = root / path
         if not file.is_file():
             return None, f"{path} does not exist"
         lines = file.read_text().split("\n")
-        code = [index for index, line in enumerate(lines) if is_code(line)]
-        stripped = [lines[index].strip() for index in code]
-        wanted = [line.strip() for line in old]
-        starts = [at for at in range(len(code)) if stripped[at : at + len(wanted)] == wanted]
-        if len(starts) != 1:
-            return None, f"{path} has these lines {len(starts)} times: {' / '.join(wanted)}"
-        first, end = code[starts[0]], code[starts[0] + len(wanted) - 1] + 1
-        new = [" " * indent(lines[first]) + line if line else "" for line in new]
+        place = anchored(lines, at, old, new) if rules else quoted(lines, old, new)
+        if isinstance(place, int):
+            where = f"the statement at line {at + 1} of {path}" if rules else path
+            return None, f"{where} has this {place} times: {' / '.join(line.strip() for line in old)}"
+        first, end, new = place
         # The lines that stay do not count, so that a function's first line can name the place.
         while new and first < end and lines[first] == new[0]:
             first, new = first + 1, new[1:]
@@ -143,6 +206,9 @@ def changed(lines, places):
 
 def check(mutants):
     problems = [f"{mutant.name}: {problem}" for mutant in mutants if (problem := places(mutant, ROOT)[1])]
+    named = {mutant.name for mutant in mutants if not mutant.edits[0][0]}
+    for name in sorted(anchors(ROOT).keys() - named):
+        problems += [f"{path}:{at + 1}: no mutant without 'file' is called {name}" for path, at in anchors(ROOT)[name]]
     proof = PROOF.read_text()
     for finder, listed in (("explorer", "explored"), ("simulator", "simulated")):
         section = proof.partition(f"\n### Mutants of the {finder}\n")[2].partition("\n#")[0]
@@ -520,7 +586,8 @@ def main():
                 print(f"{minutes:.0f} minutes left for {count - position - 1} of this kind", flush=True)
 
     # In the order of their files, so that two mutants of a target in a row compile it once.
-    separate = sorted((m for m in left if m.name not in build.regions), key=lambda mutant: mutant.edits[0][0])
+    separate = [m for m in left if m.name not in build.regions]
+    separate.sort(key=lambda mutant: min(places(mutant, TREE)[0]))
     for group, jobs in (([m for m in left if m.name in build.regions], arguments.jobs), (separate, 1)):
         started = time.monotonic()
         with ThreadPoolExecutor(jobs) as workers:
