@@ -282,7 +282,7 @@ extension AdminService {
                 detail: call.auditDetail,
                 subjects: subject.inParts
             )
-            if call.effect != .read { try await self.begin(&entries) }
+            if call.effect != .read { try await self.begin(&entries) }  // rule: server-command-before-record
             let reply: Call.Reply
             do {
                 reply = try await call.run(in: self)

@@ -330,6 +330,7 @@ extension AuditLog {
                 }
             }
             let bytes = Array(written.map(\.line).joined())
+            // rule: audit-end-not-reserved
             try await self.write(bytes, leavingRoomFor: needsRoom ? owed.values.reduce(0, +) : 0)
         } catch {
             // Write the entries one at a time, so that one without space cannot block those that have space reserved.

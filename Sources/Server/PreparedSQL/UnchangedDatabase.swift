@@ -89,6 +89,7 @@ package enum StructureCheck {
     package static func findings(in path: String) -> [String] {
         var findings: [String] = []
         do throws(UnchangedDatabase.Failure) {
+            // rule: store-copy-index-unchecked
             try UnchangedDatabase(path).forEachRow(of: "PRAGMA integrity_check(\(Self.most))") { row in
                 if let text = row.text(0), text != "ok" { findings.append(text) }
             }

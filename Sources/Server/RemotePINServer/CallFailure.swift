@@ -131,6 +131,7 @@ extension CallFailure {
     /// unknown, because `unavailable` would imply that nothing was judged.
     var isAnswered: Bool {
         switch self {
+        // rule: receipt-unsigned-answered
         case .store(.notCertified), .store(.outcomeUnknown), .unanswered: false
         default: true
         }

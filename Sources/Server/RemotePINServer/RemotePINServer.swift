@@ -288,7 +288,7 @@ extension RemotePINServer {
         await cancelWhenGracefulShutdown {
             while (try? await self.state.time.sleep(for: Self.interval)) != nil { await self.runDueTimers() }
         }
-        await self.write(self.state.lastSessions.takeAll())
+        await self.write(self.state.lastSessions.takeAll())  // rule: server-last-sessions-lost-at-end
         await self.state.permanentBlocks.recordMissing(log: self.log)
         self.logRoot(at: self.state.clock.now(), isLast: true)
     }

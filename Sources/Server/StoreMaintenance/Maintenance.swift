@@ -158,6 +158,7 @@ package final class Maintenance: Sendable {
     package func runDueWork() async {
         await self.useNotedVersion()
         guard self.hasTurn else { return }
+        // rule: server-rotation-not-continued
         self.askedReseals.yield()
         await self.runDuePurge()
         await self.runDueCheck()

@@ -130,7 +130,7 @@ package struct StartCheck {
     /// The generations of a shared store begin again with each epoch. An epoch charges every wallet for the lost
     /// commits that it took into account, but not for commits that a server continued to make in another database.
     private func checkGeneration(of store: any ServedStore) async throws {
-        var (found, recorded) = (store.generation, self.generation)
+        var (found, recorded) = (store.generation, self.generation)  // rule: start-generation-not-compared
         if store.isShared {
             recorded = self.ofEpoch.generation
             if try await store.epochs().count + 1 > self.ofEpoch.epoch {

@@ -236,6 +236,7 @@ extension Maintenance {
                 isActive: version == active,
                 values: counts[version, default: 0],
                 activeSince: noted.first { $0.version == version }?.activeSince,
+                // rule: vault-retired-too-early
                 isRetirable: version < active && counts[version, default: 0] == 0 && rest.map { now >= $0 } ?? false
             )
         }

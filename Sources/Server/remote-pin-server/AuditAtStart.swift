@@ -79,7 +79,7 @@ struct AuditAtStart {
         var parts = AuditLog.Parts(
             path: self.path,
             vault: CountedVault(self.files.vault, metrics: self.metrics),
-            clock: self.clock,
+            clock: self.clock,  // rule: audit-clock-of-machine
             epoch: self.epoch,
             onNewest: ServerRecords.announcing(to: store, log: log),
             onFatal: { reason in

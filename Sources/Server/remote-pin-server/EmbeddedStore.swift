@@ -70,6 +70,7 @@ struct EmbeddedStore {
         let kind: StartFailure.Kind
         switch error {
         case .inUse: kind = .unavailable
+        // rule: programs-damaged-store-restarted
         case .damaged, .notAStore, .backup, .moved, .otherSchema, .foreignFile: kind = .operatorMustAct
         case .newerVersion, .missing, .diskFull, .files: kind = .files
         }

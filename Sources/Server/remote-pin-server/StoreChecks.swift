@@ -60,7 +60,7 @@ enum StoreChecks {
             return StartFailure(.operatorMustAct, "\(error). \(error.wayOut)")
         }
         // The other servers do not know of the loss yet.
-        try? await database.noteLostCommits()
+        try? await database.noteLostCommits()  // rule: epoch-loss-not-shared
         return StartFailure(.operatorMustAct, "\(error). \(Problem.epochWayOut)")
     }
 }

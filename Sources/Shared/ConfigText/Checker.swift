@@ -87,7 +87,7 @@ package struct Checker {
         let text = Self.text(node, word)
         if let canonical = text.flatMap(word.canonical) { return ConfigValue(.word(canonical), line: line) }
         let isHidden = word.isSecret(text ?? "")
-        let written = isHidden ? "" : text.map { ", not `\($0)`" } ?? ""
+        let written = isHidden ? "" : text.map { ", not `\($0)`" } ?? ""  // rule: settings-refused-secret-shown
         let isListed = !word.names.contains { !word.allowed.contains($0) }
         let hint = isHidden ? "" : NearestName.hint(for: text ?? "", among: word.names, isListed: isListed)
         self.report("must be \(word.allowed)\(written)\(hint)", key: key, line: line)

@@ -37,7 +37,7 @@ package enum ProcessEnd {
         self.onSignals([SIGTERM, SIGINT]) { signal in
             guard !hasBegun.exchange(true, ordering: .relaxed) else {
                 announce(signal)
-                cleanUp()
+                cleanUp()  // rule: hook-outlives-second-signal
                 self.atOnce(status: 128 + signal)
             }
             StandardStreams.stopWaiting()

@@ -107,7 +107,7 @@ package enum CoreDumps {
         limit.rlim_max = min(limit.rlim_max, 1)
         limit.rlim_cur = limit.rlim_max
         unsafe _ = setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
-        _ = host_system_forbid_dumps()
+        _ = host_system_forbid_dumps()  // rule: programs-traceable
     }
 
     /// Whether a process of the same user may trace this process and read its memory.

@@ -46,7 +46,7 @@ package enum StandardStreams {
     package static func writeOutput(_ text: String) -> Bool {
         guard self.isOutputQueued.load(ordering: .relaxed) else {
             guard let failure = self.output.write([text]) else { return true }
-            self.noteLoss(failure.code)
+            self.noteLoss(failure.code)  // rule: programs-lost-output-unreported
             return false
         }
         self.queuedOutput.write(text)

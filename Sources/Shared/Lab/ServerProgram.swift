@@ -218,7 +218,7 @@ package final class ProgramOutput: Sendable {
             }
             // Foundation never releases a process or its pipes, so a run that keeps restarting a server would
             // eventually run out of file descriptors.
-            try? reader.close()
+            try? reader.close()  // rule: lab-program-output-left-open
             self.close()
         }
     }

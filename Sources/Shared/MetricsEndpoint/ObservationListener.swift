@@ -101,6 +101,7 @@ private final class OpenConnections: Sendable {
     func enter(_ channel: any Channel) {
         let oldest = self.channels.withLock { channels in
             channels.append(channel)
+            // rule: observation-open-connections-unlimited
             return channels.count > self.limit ? channels.removeFirst() : nil
         }
         oldest?.close(promise: nil)
@@ -206,6 +207,7 @@ final class ObservationHandler: ChannelInboundHandler {
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
+        // rule: observation-slow-peer-stays
         self.end = context.eventLoop.assumeIsolated().scheduleTask(in: self.limit) { context.close(promise: nil) }
     }
 
@@ -252,7 +254,7 @@ final class ObservationHandler: ChannelInboundHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard context.channel.isActive else { return context.close(promise: nil) }
         // The response is being sent, after which the connection is closed. Further input must not interfere.
-        guard !self.hasAnswered else { return }
+        guard !self.hasAnswered else { return }  // rule: observation-followed-request-unanswered
         self.hasAnswered = true
         switch error {
         case is RequestTooLong: self.send(.tooLong, isHead: false, context: context)

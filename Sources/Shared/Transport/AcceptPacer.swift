@@ -73,7 +73,7 @@ final class AcceptBackoff: ChannelInboundHandler {
         guard error is IOError else { return context.fireErrorCaught(error) }
         self.report("\(error)")
         // This fails if the socket has been closed, in which case it no longer accepts connections anyway.
-        try? context.channel.syncOptions?.setOption(.autoRead, value: false)
+        try? context.channel.syncOptions?.setOption(.autoRead, value: false)  // rule: transport-accept-without-backoff
         context.eventLoop.assumeIsolated().scheduleTask(in: Self.backoff) {
             try? context.channel.syncOptions?.setOption(.autoRead, value: true)
         }

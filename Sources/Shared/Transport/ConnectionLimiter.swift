@@ -75,7 +75,7 @@ struct ConnectionLimiter {
     func hasRoom(for source: PeerSource?) -> Bool {
         let most = self.limits.connectionsPerSource
         guard let source, most > 0, !source.isPrivilegedUser else { return true }
-        return self.bySource[source, default: 0] < most
+        return self.bySource[source, default: 0] < most  // rule: transport-source-without-limit
     }
 
     /// Removes an admitted connection that has ended.

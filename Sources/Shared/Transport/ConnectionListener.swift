@@ -315,7 +315,7 @@ extension ConnectionListener {
             pacer: .of(channel.eventLoop),
             steps: ClientHelloHandler.Steps(
                 takeOrigin: { origin in
-                    if let named = SocketAddress(origin) { peer = named }
+                    if let named = SocketAddress(origin) { peer = named }  // rule: transport-header-source-ignored
                     return self.attribute(id, to: PeerSource(peer))
                 },
                 open: { try self.open(channel, as: id, from: peer, timer: $0, with: options) },
@@ -365,7 +365,7 @@ extension ConnectionListener {
     /// connections.
     private func attribute(_ id: UInt64, to source: PeerSource) -> Bool {
         let refusal: State.Refusal? = self.state.withLock { state in
-            if let reason = state.limiter.attribute(to: source) {
+            if let reason = state.limiter.attribute(to: source) {  // rule: transport-header-source-unlimited
                 return State.Refusal(
                     reason: reason,
                     report: state.limiter.refused(source, for: reason, at: .now())
@@ -471,6 +471,7 @@ extension ConnectionListener.State {
     ///
     /// - Returns: The removed connection, which the caller must close.
     fileprivate mutating func makeRoom(at now: NIODeadline) -> Displaced? {
+        // rule: transport-full-table-closed
         guard !self.isStopped, self.limiter.isFull, let gone = self.unprotected.displace(at: now) else { return nil }
         self.handshakes.end(gone.id)
         self.longFrames.end(gone.id)

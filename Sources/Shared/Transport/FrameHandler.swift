@@ -420,7 +420,7 @@ struct InboundFrames {
     /// Records whether the receiver still has room after the last frame.
     mutating func delivered(hasRoom: Bool) {
         self.receiverHasRoom = hasRoom
-        self.longFrameWaits = !hasRoom && self.lastFrameIsLong
+        self.longFrameWaits = !hasRoom && self.lastFrameIsLong  // rule: transport-waiting-long-frame-free
     }
 
     /// Records that the receiver is taking frames again; returns false if it never stopped.

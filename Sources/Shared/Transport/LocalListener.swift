@@ -90,6 +90,7 @@ package final class LocalListener: Sendable {
                 guard let answer = await answer(call, peer) else { return }
                 guard await opened.frames.send(answer.frame, isUse: answer.isUse) else { return }
                 // The sleep is cancelled when the listener stops, and the connection then ends at the next call.
+                // rule: transport-portal-without-backoff
                 if !answer.isUse { try? await Task.sleep(for: self.portalBackoff) }
             }
         }

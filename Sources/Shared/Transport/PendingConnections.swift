@@ -239,6 +239,7 @@ private struct StartQueue {
     mutating func push(_ item: Item) {
         var index = self.items.count
         self.items.append(item)
+        // rule: transport-newest-handshake-displaced
         while index > 0, self.items[index] < self.items[(index - 1) / 2] {
             self.items.swapAt(index, (index - 1) / 2)
             index = (index - 1) / 2

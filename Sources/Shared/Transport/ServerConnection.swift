@@ -91,7 +91,7 @@ package final class ServerConnection: Sendable {
 
     /// Allows new connections to displace this one if the table is full, although it had a session.
     package func allowDisplacement() {
-        self.frames.protect(false)
+        self.frames.protect(false)  // rule: transport-ended-session-stays
     }
 
     /// Closes the connection gracefully, so that answers sent earlier still arrive.

@@ -94,6 +94,7 @@ final class PinnedKeys: Sendable {
         }
         switch self.name {
         case .dns(let name):
+            // rule: transport-pinned-name-not-checked
             let isFor = unsafe X509_check_host(certificate, name, 0, nameFlags, nil) == 1
             return isFor ? X509_V_OK : X509_V_ERR_HOSTNAME_MISMATCH
         case .address(let address):

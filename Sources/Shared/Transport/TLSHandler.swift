@@ -138,6 +138,7 @@ final class TLSHandler: ChannelDuplexHandler {
     /// After the server's Finished, only the client's is left. It costs a twentieth of a signature's step, so a wallet
     /// need not wait for another client's.
     private func takeStep(context: ChannelHandlerContext) {
+        // rule: transport-later-steps-at-once
         guard self.hasBegun, let pacer = self.pacer, !self.connection.hasSentFinished else {
             self.hasBegun = true
             return self.handshake(context: context)

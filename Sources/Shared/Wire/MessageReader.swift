@@ -175,7 +175,7 @@ func decode<Message, Value>(
 
     /// Throws if a message in a signed body contains fields that are unknown to this version.
     func rejectUnknownFields() throws(FieldFault) {
-        guard !self.hasUnknownFields else { throw .unknownField }
+        guard !self.hasUnknownFields else { throw .unknownField }  // rule: wire-unknown-fields-in-signed-body
     }
 }
 

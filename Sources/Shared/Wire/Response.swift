@@ -463,7 +463,7 @@ extension InstructResult {
 
     func write(to message: MessageWriter<Remotepin__V1__InstructResponse>) {
         self.writeResult(to: message)
-        message.pad(\.padding, to: Self.byteCount)
+        message.pad(\.padding, to: Self.byteCount)  // rule: wire-length-tells-verdict
     }
 
     private func writeResult(to message: MessageWriter<Remotepin__V1__InstructResponse>) {

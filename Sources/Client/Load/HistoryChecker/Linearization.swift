@@ -135,6 +135,7 @@ struct Backlog: Sendable {
 
     /// Removes responses from the front while they are placed in all of these orders.
     mutating func removePlaced(in linearizations: inout [Linearization]) {
+        // rule: load-history-keeps-placed-answers
         while self.start < self.all.count, linearizations.allSatisfy({ $0.hasPlaced(self.all[self.start]) }) {
             let operation = self.all[self.start]
             self.start += 1

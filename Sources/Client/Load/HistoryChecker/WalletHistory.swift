@@ -339,6 +339,7 @@ extension WalletHistory {
         }
         guard let first else { return .waits }
         // An operation in flight may have to be placed first.
+        // rule: load-history-order-of-arrival
         if let oldest = self.inFlight.first, oldest.began < first.ended { return .waits }
         var ways: [Linearization] = []
         var isPlaced = false

@@ -354,7 +354,7 @@ extension StoreTransaction {
             try self.run("truncate \(tables.joined(separator: ", ")) restart identity")
             try self.run("update facts set epoch = 1")
         } else {
-            guard try self.isUntouched() else { return false }
+            guard try self.isUntouched() else { return false }  // rule: copy-over-foreign-store
         }
         try self.run(
             "update facts set copy = $1, solution_revoked = $2, operator_revision = $3",

@@ -63,7 +63,7 @@ final class ConfirmedCommits: Sendable {
             throw .files("\(error)")
         }
         if let mark, mark.server != parts.server { throw .markOfAnotherServer(mark.server, path: path) }
-        self.newest = Mutex(Newest(mark: mark ?? unknown, file: file))
+        self.newest = Mutex(Newest(mark: mark ?? unknown, file: file))  // rule: postgresql-commits-forgotten
     }
 
     /// A statement that increments the commit number for server $s and lane $l, and returns it.
@@ -131,6 +131,7 @@ final class ConfirmedCommits: Sendable {
     func confirmFound<Result>(by commit: () throws -> Result) rethrows -> Result {
         let found = self.newest.withLock(\.found)
         let result = try commit()
+        // rule: epoch-mark-of-failed-start
         if let found { self.newest.withLock { self.raise(&$0, to: found, creating: false) } }
         return result
     }

@@ -145,7 +145,7 @@ final class StoreSession {
         let own = try self.run("select record_key_check, home = \(Schema.place) from facts")
         guard own.bytes(0, 0) == self.parts.key.check else { throw PostgreSQLStoreOpenError.otherKey }
         guard !self.parts.acceptsLostCommits else { return }
-        guard own.flag(0, 1) == true else { throw PostgreSQLStoreOpenError.restored }
+        guard own.flag(0, 1) == true else { throw PostgreSQLStoreOpenError.restored }  // rule: postgresql-dump-served
     }
 
     private var limit: Duration { Self.limit(self.parts, self.deadline) }

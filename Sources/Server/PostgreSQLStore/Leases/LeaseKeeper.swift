@@ -179,7 +179,7 @@ extension LeaseKeeper {
     /// machine.
     private func watch() {
         while !self.state.withLock(\.hasEnded) {
-            self.settleIfLapsed()
+            self.settleIfLapsed()  // rule: lease-end-waits-for-thread
             self.parts.machine.sleep(Self.watchInterval)
         }
     }

@@ -196,6 +196,7 @@ extension StoreTransaction {
     func note(vaultVersion version: UInt32, check: [UInt8], at now: Timestamp) throws -> [StoredVaultVersion] {
         let known = try self.vaultVersions()
         if known.contains(where: { $0.version == version }) { return known }
+        // rule: lease-keys-lock-missing
         try self.run("select pg_advisory_xact_lock($1)", [.number(LeaseTable.keysLock)])
         let lacking = try self.run(
             "select count(*) from leases where server <> $2 and not $1 = any(string_to_array(vault_keys, ' '))",
@@ -316,11 +317,11 @@ extension StoreTransaction {
     ) throws {
         try self.open(epochs)
         try self.account(for: accounted)
-        for (server, mark) in marks { try self.keep(mark, of: server) }
+        for (server, mark) in marks { try self.keep(mark, of: server) }  // rule: epoch-log-not-named
         for server in lost { try self.run("delete from audit_marks where server = $1", [.text(server)]) }
         try self.run("update facts set home = \(Schema.place)")
         // A restored database contains leases of the past. A server that still runs takes a new one, and settles all.
-        try self.run("delete from leases")
+        try self.run("delete from leases")  // rule: epoch-leases-of-the-past
         if let vaultKey {
             _ = try self.note(vaultVersion: vaultKey.version, check: vaultKey.check, at: vaultKey.activeSince)
         }

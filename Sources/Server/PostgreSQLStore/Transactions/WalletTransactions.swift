@@ -79,6 +79,7 @@ extension StoreTransaction {
     ///
     /// Both rows are written for every verdict, so that a full disk does not reveal whether a PIN was right.
     func step(_ attempt: Attempt) throws -> (outcome: AttemptOutcome, leaf: AttemptLeaf?) {
+        // rule: postgresql-link-not-ordered
         if case .linkRecoveryCode(let mac) = attempt.effect { try self.lock(recoveryCode: mac) }
         guard var values = try self.lock(attempt.walletID) else { throw StoreError.corrupt }
         let (outcome, judgment, leaf) = try values.decide(attempt, self.facts)

@@ -105,6 +105,7 @@ extension Conversation {
             case .pinKeyChanged(let current):
                 throw CallFailure.pinKeyChanged(current: current)
             case .notValid(let verdict, let hasNextShare):
+                // rule: server-wrong-pin-is-faster
                 await self.imitateRelease(after: body.instruction, hasNextShare: hasNextShare)
                 return (try await self.result(of: verdict, on: session.walletID, at: attempt.now), judged.receipt)
             case .valid(let result):
@@ -179,7 +180,7 @@ extension Conversation {
             return .wrong(state)
         case .blocked(let remaining): return .blocked(remaining: remaining)
         case .blockedPermanently:
-            await self.blockedPermanently(wallet)
+            await self.blockedPermanently(wallet)  // rule: block-told-by-attempt-before-record
             return .blockedPermanently
         case .valid: throw StoreError.corrupt
         }

@@ -45,7 +45,7 @@ extension Conversation {
         guard let stored = try await self.server.store.identity(of: call.walletID) else {
             // Make the same check as for an existing wallet.
             _ = await devices.proofs.check(call.deviceProof, of: statement, by: devices.decoy.open())
-            await self.waitToReject(since: arrival)
+            await self.waitToReject(since: arrival)  // rule: server-unknown-wallet-rejected-at-once
             throw CallFailure.authentication(.unknownWallet)
         }
         let identity = try await self.identity(stored.identity, of: call.walletID)
@@ -53,7 +53,7 @@ extension Conversation {
         case .good(let counter):
             return ProvenIdentity(identity: identity, assertionCounter: counter)
         case .bad:
-            await self.waitToReject(since: arrival)
+            await self.waitToReject(since: arrival)  // rule: server-wrong-proof-rejected-at-once
             throw CallFailure.authentication(.deviceProof)
         }
     }
@@ -99,7 +99,7 @@ extension Conversation {
         switch try await server.store.beginSession(session) {
         case .active(let pinKeyID, let pinState, let sealedShare, let sealedNext, let version, let attempts):
             let receiptKeys = try server.receiptKeys(upTo: version)
-            if pinState == .blockedPermanently {
+            if pinState == .blockedPermanently {  // rule: block-told-by-session-before-record
                 await self.blockedPermanently(walletID)
             }
             var (share, next): (Share?, Share?)

@@ -21,7 +21,7 @@ extension Conversation {
             lifetime: self.server.terms.rules.tokenLifetime
         )
         let bytes = try await token.sealed(by: self.server.vault)
-        if !self.machine.isInSession { self.connection.enrollmentBegun() }
+        if !self.machine.isInSession { self.connection.enrollmentBegun() }  // rule: server-enrollment-cut
         return .beginEnrollment(Enrollment(token: bytes, walletID: token.walletID, expiresAt: token.expiresAt))
     }
 }
@@ -82,10 +82,10 @@ struct EnrollmentToken: Hashable {
         let payload = Array(bytes.prefix(Self.payloadByteCount))
         let mac = Array(bytes.dropFirst(Self.payloadByteCount))
         let isOurs = try await vault.isMAC(mac, of: payload, for: .enrollmentToken)
-        guard isOurs, let token = EnrollmentToken(payload: payload) else {
+        guard isOurs, let token = EnrollmentToken(payload: payload) else {  // rule: server-token-mac-not-checked
             throw CallFailure.challengeInvalid(.notOurs)
         }
-        guard now < token.expiresAt, token.issuedAt <= now + Self.clockSkew else {
+        guard now < token.expiresAt, token.issuedAt <= now + Self.clockSkew else {  // rule: server-token-never-expires
             throw CallFailure.challengeInvalid(.expired)
         }
         return token

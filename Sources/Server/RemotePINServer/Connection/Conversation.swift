@@ -177,7 +177,7 @@ extension Conversation {
     /// Invariant (G3, G7): without a lease, the time of blocks, the epoch or the durability of commits may be in doubt,
     /// and no answer could be sent. Nothing is counted, and the client is asked to try again.
     func requireLease() throws(CallFailure) {
-        guard self.server.lease?.isHeld ?? true else { throw .noLease }
+        guard self.server.lease?.isHeld ?? true else { throw .noLease }  // rule: lease-judges-without
     }
 
     /// Returns whether an answer may be sent at this moment.
@@ -188,6 +188,7 @@ extension Conversation {
     /// machine may have taken any amount of time before it. Without a lease, the connection ends without an answer, as
     /// after a crash, and the client repeats its call.
     func mayBeSent(_ result: CallResult) -> Bool {
+        // rule: lease-not-checked
         guard result.tellsOfWallet, let lease = self.server.lease, !lease.isHeld else { return true }
         self.log.log(level: .warning, "an answer was withheld: this server has no lease at present")
         return false
@@ -224,7 +225,7 @@ extension Conversation {
     /// mobile operator's address therefore cannot prevent the users behind that address from ending the wallet on a
     /// lost phone (G8).
     mutating func requireAllowance(for call: Call) throws {
-        if case .revokeWithCode = call { return }
+        if case .revokeWithCode = call { return }  // rule: server-codes-share-allowance
         if let limited = self.takeCall() {
             // A rate-limited instruction also uses up the expected counter. Otherwise, the client's next instruction
             // would be out of order. An instruction that is not allowed now gets the same refusal as every other call:

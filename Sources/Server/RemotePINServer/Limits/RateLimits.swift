@@ -145,7 +145,7 @@ final class RefusalLogLimiter: Sendable {
     /// Returns the number of lines suppressed before this one, or nil if this line is suppressed.
     func allow(_ level: Logger.Level, of account: SourceAccount, at now: Timestamp) -> Int? {
         let lines = level >= .warning ? self.warnings : self.others
-        guard account.refusalLines.take(Self.ofSource, at: now) == nil else {
+        guard account.refusalLines.take(Self.ofSource, at: now) == nil else {  // rule: limits-refusals-fill-the-log
             lines.suppress()
             return nil
         }

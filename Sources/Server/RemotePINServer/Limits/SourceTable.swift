@@ -197,6 +197,7 @@ struct Bucket: ~Copyable, Sendable {
             guard next <= now + room else {
                 // Store the limited value, so that the wait returned below is correct. If another call came first, it
                 // has stored the same value.
+                // rule: server-debt-above-burst-kept
                 if seen > owed { _ = self.fullAt.compareExchange(expected: seen, desired: owed, ordering: .relaxed) }
                 return .microseconds(next - now - room)
             }

@@ -54,7 +54,7 @@ final class PermanentBlocks: Sendable {
     func record(_ wallet: WalletID, log: Logger) async -> Bool {
         if self.state.withLock({ $0.known.contains(wallet) }) { return false }
         let isNoted = (try? await self.store.isRecorded(blockOf: wallet)) == true
-        if !isNoted, await !self.enter([wallet], log: log) { return true }
+        if !isNoted, await !self.enter([wallet], log: log) { return true }  // rule: block-not-on-record
         self.state.withLock { state in
             if !isNoted { state.recorded.append(wallet) }
             if state.known.count >= Self.mostKnown { state.known = [] }

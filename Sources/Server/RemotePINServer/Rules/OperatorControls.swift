@@ -121,6 +121,7 @@ extension Rollout {
         case .off: false
         case .on: true
         case .wallets(let wallets): wallets.contains(wallet)
+        // rule: server-rollout-not-stable
         case .percentage(let percentage): Self.bucket(of: wallet, for: flag) < percentage
         }
     }

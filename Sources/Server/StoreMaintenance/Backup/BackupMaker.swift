@@ -290,6 +290,7 @@ struct BackupLabel: Hashable {
             let mark = AuditMark("\(body.auditNumber):\(body.auditMAC)"), let digest = [UInt8](hex: body.sha256),
             digest.count == 32, body.byteCount >= 0, body.epoch > 0
         else { throw Problem.malformed }
+        // rule: server-backup-label-not-verified
         guard try await vault.isMAC(mac, of: message, for: .backup) else { throw Problem.foreign }
         return BackupLabel(
             takenAt: Timestamp(milliseconds: body.takenAt),

@@ -116,8 +116,9 @@ package struct EpochOpening {
             return Server(
                 name: name,
                 log: found.path,
-                problem: found.problem?.description ?? losses.staleness(of: found),
+                problem: found.problem?.description ?? losses.staleness(of: found),  // rule: epoch-older-log
                 // The epoch accounts for all commits of a server that is left out, so any number may be lost.
+                // rule: epoch-left-out-server-trusted
                 lostCommits: without.contains(name) ? nil : losses.number(of: found),
                 isLeftOut: without.contains(name)
             )
@@ -130,7 +131,7 @@ package struct EpochOpening {
         let lost = self.without.flatMap { name in
             (1...self.losses.epoch).map { AccountedCommits(server: name, epoch: $0, total: .max) }
         }
-        let whole = self.logs.servers.filter { $0.problem == nil }
+        let whole = self.logs.servers.filter { $0.problem == nil }  // rule: epoch-knows-no-marks
         return lost + whole.flatMap { self.losses.shown(by: $0, countingStop: true) }
     }
 
@@ -139,7 +140,7 @@ package struct EpochOpening {
         if let path = self.logs.unknown.first {
             throw StartFailure(.data, "\(path) is the audit log of no server of this database; nothing was done")
         }
-        let open = self.servers.filter { $0.problem != nil && !$0.isLeftOut }
+        let open = self.servers.filter { $0.problem != nil && !$0.isLeftOut }  // rule: epoch-without-a-log
         guard open.isEmpty else {
             let list = open.map { "server \($0.name): \($0.problem ?? "")" }.joined(separator: "\n")
             throw StartFailure(
@@ -165,6 +166,7 @@ package struct EpochOpening {
         }
         // Invariant (G3): a rule charges each wallet for at least as many guesses as may be lost. A commit counts at
         // most one attempt of a wallet, so several lost commits may contain several guesses at one wallet.
+        // rule: epoch-charges-nothing
         guard lost <= (self.rule == .chargeOne ? 1 : 0) else {
             let (loss, others) =
                 lost == 1 ? ("1 confirmed commit", "strict or charge-one") : ("\(lost) confirmed commits", "strict")
@@ -188,7 +190,7 @@ package struct EpochOpening {
     /// - Parameter consequence: A sentence that ends the error.
     package func requireNoServers(orElse consequence: String = "Nothing was done") async throws {
         let sessions = try await self.store.sessions(named: "remote-pin-server")
-        guard !sessions.isEmpty else { return }
+        guard !sessions.isEmpty else { return }  // rule: epoch-of-live-servers
         throw StartFailure(
             .unavailable,
             "servers are connected to the database, from \(Set(sessions).sorted().joined(separator: ", ")); stop all "

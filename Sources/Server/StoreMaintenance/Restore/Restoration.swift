@@ -290,6 +290,7 @@ extension Restoration {
             offset += bytes.count
         }
         try target.synchronize()
+        // rule: server-backup-pages-not-compared
         guard Array(hash.finalize()) == label.digest else { throw RestoreFailure.damaged(self.parts.backup) }
     }
 }
@@ -309,7 +310,7 @@ extension Restoration {
         guard try await store.recordKeyFits() else { throw RestoreFailure.foreign(self.parts.backup) }
         let damaged = try await self.damagedWallets(of: store)
         try self.parts.stage(.openingEpoch)
-        let number = plan.latestEpoch + 1
+        let number = plan.latestEpoch + 1  // rule: server-restore-epoch-repeated
         let records = try await EpochRecords.next(
             number,
             self.parts.rule,

@@ -44,7 +44,7 @@ package struct RestoreLogs {
         if let current {
             if let damaged = relevant.first(where: { $0.damage != nil }), let damage = damaged.damage {
                 problem = .damaged(damaged.path, damage)
-            } else if !hasEntry, let other = current.isOther {
+            } else if !hasEntry, let other = current.isOther {  // rule: server-torn-log-taken-for-whole
                 problem = .otherLog(path, other)
             }
         } else {
@@ -156,7 +156,7 @@ struct ReadLog {
             if case .replaced? = verification.problem { isOther = verification.problem }
             // Read again from the first entry to the last, because the first reading stops if another entry has the
             // mark's number.
-            replay = AuditReplay(after: nil)
+            replay = AuditReplay(after: nil)  // rule: restore-other-log-by-number
             verification = try await reader.verify { entry in
                 facts.read(entry.record)
                 replay.read(entry)

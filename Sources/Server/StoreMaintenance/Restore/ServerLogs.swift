@@ -94,7 +94,8 @@ extension ServerLogs.Server {
     fileprivate init(_ name: String, _ found: [ReadLog], isNamed: Bool) {
         let logs = found.sorted { $0.beginning < $1.beginning }
         // A store that names no entry may be older than all logs.
-        let (relevant, hasEntry) = isNamed ? logs.sinceNamedEntry : (logs, true)
+        // rule: epoch-changes-skipped
+        let (relevant, hasEntry) = isNamed ? logs.sinceNamedEntry : (logs, true)  // rule: epoch-last-log-only
         var problem: LogProblem?
         if let damaged = relevant.first(where: { $0.damage != nil }), let damage = damaged.damage {
             problem = .damaged(damaged.path, damage)

@@ -76,11 +76,11 @@ extension StoreConnection {
         if let revocation = self.revocation(of: row.state) { return .revoked(revocation) }
         guard row.identity.hasSameBytes(as: confirmation.identity), confirmation.resealed.count == row.identity.count
         else { return .notOffered }
-        row.identity = confirmation.resealed
+        row.identity = confirmation.resealed  // rule: server-replacement-keeps-identity
         var next = try self.nextShares(of: row.key)
         if let unlock = confirmation.unlock {
             guard unlock == next.unlock, unlock.count == row.unlockShare.count else { return .notOffered }
-            row.unlockShare = unlock
+            row.unlockShare = unlock  // rule: shares-old-stay-current
             next.unlock = nil
         }
         if let presence = confirmation.presence {
@@ -90,7 +90,7 @@ extension StoreConnection {
         }
         try self.keep(row)
         try self.keep(next, of: row.key)
-        self.noteDestroyed()
+        self.noteDestroyed()  // rule: shares-replaced-stay-in-log
         return .replaced
     }
 

@@ -40,6 +40,7 @@ extension Attempt {
     package func rejection(ended revocation: Revocation?, pinKeyID: PINKeyID, identity: Sealed) -> AttemptOutcome? {
         if let revocation { return .revoked(revocation) }
         guard self.namedKeyID == pinKeyID else { return .pinKeyChanged(current: pinKeyID) }
+        // rule: store-old-pin-key-on-open-session
         guard self.identity.hasSameBytes(as: identity) else { return .identityChanged(identity) }
         return nil
     }
@@ -53,6 +54,7 @@ extension Attempt {
             isJudged = true
             return constantTimeEqual(self.candidate.bytes, self.pinKey.bytes)
         }
+        // rule: receipt-number-not-growing
         if isJudged { attempts.number &+= 1 }
         return Judgment(verdict: verdict, isJudged: isJudged, before: before)
     }
@@ -88,7 +90,7 @@ package struct KeptAttempts: Sendable {
         guard bytes.count == Self.byteCount else { return nil }
         let plain = [UInt8](bytes.dropLast(RecordKey.macByteCount))
         let mac = [UInt8](bytes.suffix(RecordKey.macByteCount))
-        guard constantTimeEqual(key.mac(of: plain, of: wallet), mac) else { return nil }
+        guard constantTimeEqual(key.mac(of: plain, of: wallet), mac) else { return nil }  // rule: store-record-altered
         guard let record = AttemptRecord(decoding: [UInt8](plain.prefix(AttemptRecord.byteCount))) else { return nil }
         self.record = record
         self.number = plain.suffix(Self.numberByteCount).bigEndian
@@ -133,7 +135,8 @@ package final class RecordKey: Sendable {
 
     /// Returns the MAC of a wallet's record, including its number of judged attempts.
     func mac(of record: [UInt8], of wallet: WalletID) -> [UInt8] {
-        self.key.code(of: wallet.bytes, record, byteCount: Self.macByteCount)
+        // rule: store-record-of-another-wallet
+        self.key.code(of: wallet.bytes, record, byteCount: Self.macByteCount)  // rule: store-record-without-number
     }
 
     /// A value that identifies the key, so that a store can recognize it.

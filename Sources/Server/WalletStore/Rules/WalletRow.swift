@@ -55,6 +55,7 @@ package struct WalletRow: Hashable, Sendable {
     package mutating func revoke(_ revocation: Revocation, at now: Timestamp) {
         self.state.revocation = revocation
         self.state.revokedAt = now
+        // rule: store-shares-kept-at-revocation
         self.unlockShare = [UInt8](repeating: 0, count: self.unlockShare.count)
         self.presenceShare = [UInt8](repeating: 0, count: self.presenceShare.count)
         self.deletionCode = [UInt8](repeating: 0, count: self.deletionCode.count)
@@ -204,6 +205,7 @@ extension WalletState {
 extension WalletRow {
     /// Returns the reason why a registration must not replace this wallet, or nil if it may.
     package func rejection(of registration: NewRegistration) -> RegisterOutcome? {
+        // rule: store-token-used-again
         guard self.state.revocation == nil, !self.state.sessionOpened,
             self.hardwareKey == registration.hardwareKeyDigest
         else { return .tokenUsed }
@@ -243,6 +245,7 @@ extension WalletRow {
         return .active(
             pinKeyID: self.pinKeyID,
             pinState: pinState,
+            // rule: store-share-for-blocked-wallet
             presenceShare: isReleased ? self.presenceShare : nil,
             nextPresenceShare: isReleased ? try nextPresenceShare() : nil,
             receiptVersion: receiptVersion,
@@ -267,7 +270,7 @@ extension WalletRow {
             if self.state.isLinked {
                 return .valid(self.recoveryMAC == mac ? .recoveryCodeLinked : .linkedToAnother)
             }
-            if try isDenied(mac) { return .valid(.codeDenied) }
+            if try isDenied(mac) { return .valid(.codeDenied) }  // rule: store-denied-code-linked
             self.state.isLinked = true
             self.recoveryMAC = mac
             return .valid(.recoveryCodeLinked)
@@ -282,7 +285,7 @@ extension WalletRow {
     private static func follows(_ counter: UInt32?, _ stored: UInt32?) -> Bool {
         switch (counter, stored) {
         case (nil, nil): return true
-        case (let counter?, let stored?): return counter > stored
+        case (let counter?, let stored?): return counter > stored  // rule: store-assertion-counter-repeated
         case (nil, _?), (_?, nil): return false
         }
     }
@@ -292,6 +295,7 @@ extension WalletState {
     /// Returns the revocation that prevents any release to a wallet: the wallet's own or, if there is none, the
     /// solution's.
     package func revocation(isSolutionRevoked: Bool) -> Revocation? {
+        // rule: store-solution-revocation-ignored
         self.revocation ?? (isSolutionRevoked ? Revocation(reason: .solution, mayRegisterAnew: false) : nil)
     }
 }

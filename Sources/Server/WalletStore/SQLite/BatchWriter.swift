@@ -105,7 +105,7 @@ struct BatchWriter {
                 )
             }
             hasChanged = try self.connection.commit()
-            if hasChanged { self.noteCommit() }
+            if hasChanged { self.noteCommit() }  // rule: store-mark-not-raised
             self.watch { files throws(WatchedFiles.Change) in try files.accept() }
             self.committed.note(self.connection)
             let duration = ContinuousClock.now - start
@@ -249,7 +249,7 @@ struct BatchWriter {
         switch error.resultCode {
         case .SQLITE_BUSY, .SQLITE_LOCKED: return .diskFull
         case .SQLITE_CORRUPT, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG, .SQLITE_RANGE: return .step
-        default: self.onFatal(self.fatal(cause))
+        default: self.onFatal(self.fatal(cause))  // rule: store-failed-sync-survived
         }
     }
 
@@ -283,6 +283,7 @@ final class CommittedFacts: Sendable {
     let newestRoot = Mutex<SignedRoot?>(nil)
 
     func note(_ connection: StoreConnection) {
+        // rule: store-revoked-solution-not-announced
         self.isSolutionRevoked.store(connection.isSolutionRevoked, ordering: .releasing)
         self.generation.store(connection.generation, ordering: .releasing)
         if let signed = connection.receipts?.signed { self.newestRoot.withLock { $0 = signed } }

@@ -168,13 +168,13 @@ extension StoreConnection {
     /// Permanently ends a wallet, unless it has already ended.
     func revoke(_ row: inout WalletRow, _ revocation: Revocation, at now: Timestamp) throws {
         guard row.state.revocation == nil else { return self.noteDestroyedBefore() }
-        self.noteDestroyed()
+        self.noteDestroyed()  // rule: store-log-keeps-shares
         row.revoke(revocation, at: now)
-        try self.keep(row)
+        try self.keep(row)  // rule: store-revocation-not-kept
         try self.removeNextShares(of: row.key)
         try self.noteEnd(of: row.key, at: now)
         if !revocation.mayRegisterAnew { try self.bar(row.hardwareKey) }
-        try self.keepAuditMark()
+        try self.keepAuditMark()  // rule: store-mark-not-kept
     }
 
     /// Returns the revocation that prevents any release to a wallet: the wallet's own or, if there is none, the

@@ -82,6 +82,7 @@ package final class SQLiteWalletStore: WalletStore {
         let path = folder + "/wallets.db"
         let lock = try StoreLock(folder: folder, creating: creating)
         try self.makeFile(path, creating: creating)
+        // rule: store-refused-file-opened
         try StoreFile.refuseOthers(path, creating: creating, acceptingMoved: acceptingMoved)
         let least = try self.generation(path, acceptingDamage: acceptingDamage)
         let isDamaged = least == nil
@@ -108,7 +109,7 @@ package final class SQLiteWalletStore: WalletStore {
                         let connection = try StoreConnection(db, key: key)
                         try connection.claimIfEmpty()
                         committed.note(connection)
-                        guard !isDamaged else { return nil }
+                        guard !isDamaged else { return nil }  // rule: store-damage-accepted-for-good
                         let page = try connection.generationPage()
                         return try StoreMark(of: path, page: page, generation: connection.generation)
                     } catch {
@@ -177,7 +178,7 @@ package final class SQLiteWalletStore: WalletStore {
             return try StoreCheck.run(path)
         } catch {
             guard acceptingDamage, case .damaged = error else { throw error }
-            try mapError(StoreMark.condemn(path), to: StoreOpenError.init)
+            try mapError(StoreMark.condemn(path), to: StoreOpenError.init)  // rule: store-damage-forgotten-by-copying
             return nil
         }
     }

@@ -252,7 +252,7 @@ extension StoreConnection {
     ///
     /// Used by a restore.
     func raiseGeneration(above other: UInt64) throws {
-        self.generation = max(self.generation, other)
+        self.generation = max(self.generation, other)  // rule: store-restore-keeps-generation
         try self.write(generation: self.generation)
     }
 

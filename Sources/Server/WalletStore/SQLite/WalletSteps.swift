@@ -13,6 +13,7 @@ extension StoreConnection {
 
     func register(_ registration: NewRegistration) throws -> RegisterOutcome {
         if self.isSolutionRevoked { return .solutionRevoked }
+        // rule: store-barred-key-registers
         if try self.isBarred(registration.hardwareKeyDigest) { return .hardwareKeyBarred }
         if let row = try self.wallet(registration.walletID) {
             if let rejection = row.rejection(of: registration) { return rejection }
@@ -76,6 +77,7 @@ extension StoreConnection {
     func remove(_ keys: [WalletKey]) throws {
         for (table, column) in [
             ("wallets", "key"), ("attestations", "wallet"), ("unopened", "wallet"), ("attempts", "wallet"),
+            // rule: store-ended-row-left-behind
             ("last_sessions", "wallet"), ("ended", "wallet"), ("next_shares", "wallet"), ("recorded_blocks", "wallet"),
         ] {
             let statement = try self.db.makeStatement(sql: "DELETE FROM \(table) WHERE \(column) = ?")
@@ -168,6 +170,7 @@ extension StoreConnection {
     private func apply(_ attempt: Attempt, to row: inout WalletRow) throws -> AttemptOutcome {
         let outcome = try row.apply(attempt.effect) { try self.isDenied($0) }
         if outcome == .valid(.recoveryCodeLinked) {
+            // rule: store-link-during-search
             for search in self.linkedDuring.keys { self.linkedDuring[search]?.insert(attempt.walletID) }
         }
         return outcome
@@ -191,6 +194,7 @@ extension StoreConnection {
     /// Returns whether any charge applied. Except for a wallet's first attempt after a restore, this only compares two
     /// numbers.
     func enterEpoch(_ found: inout Attempted, policy: AttemptPolicy) throws -> Bool {
+        // rule: store-restored-wallet-without-row-is-fresh
         guard found.row.state.epoch != self.epoch else { return false }
         return found.attempts.enter(try self.charges(after: found.row.state), policy: policy)
     }

@@ -29,7 +29,7 @@ struct DatabaseAtStart {
         let (database, files, watch, log) = (self.database, self.files, self.watch, self.log)
         let report = try await database.report()
         try report.requireUsable(at: database.place)
-        if files.lab == nil { try Self.check(report) }
+        if files.lab == nil { try Self.check(report) }  // rule: server-clock-not-compared
         try Self.requireNoCopy(into: report, for: files.settings)
         let lines = LogRateLimiter(burst: 3, each: .seconds(10))
         var parts = database.parts(
@@ -49,7 +49,7 @@ struct DatabaseAtStart {
             let reason = Problem(PostgreSQLStoreOpenError.epochEnded)
             log.critical("stopping at once", metadata: ["reason": "\(reason)"])
             // The service manager restarts the server, which then compares the database with the audit log.
-            ProcessEnd.atOnce(status: StartFailure.Kind.unavailable.rawValue)
+            ProcessEnd.atOnce(status: StartFailure.Kind.unavailable.rawValue)  // rule: epoch-does-not-end-program
         }
         parts.program = Version.number
         parts.vaultKeys = { [vault = files.vault] in

@@ -156,6 +156,7 @@ struct BackupCommand: AsyncParsableCommand {
             stateOf: earlier?.end,
             isDamaged: self.damaged
         ) {
+            // rule: server-older-store-undoes-ends
             since ?? named ?? unnamed ?? audit.newest
         }
         var begun: UInt64?

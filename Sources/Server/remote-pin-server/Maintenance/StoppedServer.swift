@@ -201,6 +201,7 @@ extension StartFailure {
         let kind: Kind =
             switch error {
             case .inUse: .unavailable
+            // rule: programs-damaged-log-restarted
             case .damaged, .otherEpoch, .lacksEntry, .file(.odd): .operatorMustAct
             case .vault: .configuration
             case .file, .closed, .tooLong: .files

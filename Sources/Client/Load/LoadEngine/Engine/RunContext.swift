@@ -290,7 +290,7 @@ extension RunContext {
             \(time.milliseconds) ms after the start: \(violation)
             """
         self.recorder.recordViolation(text)
-        self.proof?.note(violation, text, wallet.transcript)
+        self.proof?.note(violation, text, wallet.transcript)  // rule: load-prove-violation-unnamed
     }
 
     /// Notes that a wallet is no longer used.

@@ -40,6 +40,7 @@ extension Scenario {
     /// - Throws: A single error that lists every problem in the file.
     package init(file path: String) throws(ConfigError) {
         let text = try mapError(DurableFile.readText(path, atMost: Self.limit)) { (error: FileError) in
+            // rule: scenario-file-named-twice
             ConfigError(problems: [ConfigProblem(source: path, message: error.reason)])
         }
         try self.init(yaml: text, path: path, in: FolderSteps(beside: path))

@@ -174,7 +174,7 @@ extension ReceiptRecord {
         // The answered message itself cannot arrive again.
         let growth = self.growth(to: leaf.number)
         let others = leaf.isJudged ? growth - min(1, growth) : growth
-        self.addLate(sent - min(1, sent), at: now)
+        self.addLate(sent - min(1, sent), at: now)  // rule: receipt-late-message-forgotten
         self.removeLate(others)
         self.noteFacts(of: leaf, at: receipt.signed.time)
         self.last = StoredBytes(receipt.bytes)
@@ -241,6 +241,7 @@ extension ReceiptRecord {
         // A restore may lower the number and another restore may raise it again, so compare with the highest one.
         guard epoch == last.signed.epoch else { return exceeds(self.highest) ? .unexplainedAttempts : nil }
         let before = last.leaf.number
+        // rule: receipt-number-back-ignored
         guard number > before || (number == before && !isJudged) else { return .numberBack }
         return exceeds(before) ? .unexplainedAttempts : nil
     }

@@ -35,6 +35,7 @@ extension WalletEngine {
     /// A locked wallet confirms nothing and is not unlocked. No PIN attempt is sent, and the server does not learn what
     /// was confirmed.
     func confirmWithBiometrics(_ presentation: Presentation) async throws -> Answer {
+        // rule: wallet-locked-confirms
         guard self.unlocked != nil else { throw Failure.local(.notReady) }
         return try await self.openSlot(with: .confirm, presentation)
     }
@@ -53,10 +54,11 @@ extension WalletEngine {
         } catch {
             return try Self.answer(to: error)
         }
-        await self.disconnect()
+        await self.disconnect()  // rule: wallet-presence-share-outlives-revocation
         let connection = try await self.activeSession()
         guard let session = connection.session else { throw Failure.local(.replyUnexpected) }
         guard let share = session.presenceShare else {
+            // rule: wallet-block-without-word
             guard session.pinState == .blockedPermanently else { throw Failure.local(.replyUnexpected) }
             return .verdict(.blockedPermanently)
         }
@@ -187,6 +189,7 @@ extension WalletEngine {
 
     /// Creates a slot under an item that is already in the keychain, opens it once to verify it, and commits.
     private func turnOn(_ item: OpenedItem, _ method: UnlockMethod, guardsPINSlots: Bool) throws {
+        // rule: wallet-slot-under-unproven-share
         guard let unlocked = self.unlocked, let share = unlocked.presenceShare,
             let walletID = self.store.state.registration?.walletID.value
         else { throw Failure.local(.notReady) }
@@ -289,7 +292,7 @@ extension WalletEngine {
         }
         let current = self.store.state.registration?.biometrics?.item.name
         guard names.contains(where: { StoredID<KeychainItemKind>.belongsToWallet($0) && $0 != current }) else { return }
-        try self.store.confirm()
+        try self.store.confirm()  // rule: wallet-cleanup-ignores-disk
         try self.removeItems(except: current)
     }
 

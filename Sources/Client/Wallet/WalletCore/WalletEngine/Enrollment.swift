@@ -277,7 +277,7 @@ extension WalletEngine {
         // A single write makes everything unreadable, because the access data cannot be opened without the slots.
         try self.store.save(LocalState(unreportedWipe: pending))
         // Only do this after that write. As long as the old state exists, the item may be the only way to open it.
-        try? self.removeItems(except: nil)
+        try? self.removeItems(except: nil)  // rule: wallet-wipe-leaves-items
         try self.store.removeAccessData()
         self.store.forgetServerState()
         guard pending != nil else {

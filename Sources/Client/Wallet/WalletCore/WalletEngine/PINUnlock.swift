@@ -71,6 +71,7 @@ extension WalletEngine {
             let dataKey = try self.open(pair, with: entry, share: share, walletID: outcome.walletID)
             try self.unlock(with: dataKey, of: outcome.walletID)
         } else {
+            // rule: wallet-check-value-not-compared
             guard let unlocked = self.unlocked, unlocked.accessData.accepts(share) else {
                 throw Failure.local(.shareOpensNothing)
             }
@@ -78,7 +79,7 @@ extension WalletEngine {
         outcome.connection.markServerProven()
         self.unlocked?.unlockShare = share
         self.unlocked?.pairID = pairID
-        self.forgetReplacedCheck(share, of: outcome.walletID)
+        self.forgetReplacedCheck(share, of: outcome.walletID)  // rule: wallet-old-share-still-proves
         // This means that anything received earlier on the same connection also came from the server.
         if let session = outcome.connection.session, let share = session.presenceShare {
             self.unlocked?.presenceShare = share
@@ -144,13 +145,14 @@ extension WalletEngine {
             }
             guard let pair = registration.pair(session.pinKeyID) else { throw Failure.local(.pinKeyUnknown) }
             guard let (instruction, newPIN) = try make(pair) else { return nil }
+            // rule: receipt-send-not-counted
             try self.noteSend()
             let request = self.request(instruction, entry, pair, newPIN, session: session, on: connection)
             let answer: CallResult
             do {
                 answer = try await self.call(.instruct(request), on: connection)
             } catch {
-                self.unanswered = entry.attemptID
+                self.unanswered = entry.attemptID  // rule: wallet-lost-attempt-uncounted
                 failure = Failure(error, notCounted: false)
                 if error == .malformed { throw failure }
                 continue
@@ -390,6 +392,7 @@ extension WalletEngine {
         } catch {
             // Without a network, we cannot find out whether the earlier message arrived, so either PIN may be the right
             // one.
+            // rule: wallet-change-lost-with-network
             if Failure(error) == .noInternet, self.unanswered == old.attemptID {
                 throw Failure.serverUnreachable(notCounted: false)
             }
@@ -425,9 +428,9 @@ extension WalletEngine {
         )
         if registration.biometricMode == .safe {
             guard let item = self.openedItem else { throw Failure.local(.itemNotOpened) }
-            pair = pair.sealed(under: item, walletID: walletID)
+            pair = pair.sealed(under: item, walletID: walletID)  // rule: wallet-successor-slot-unsealed
         }
-        try self.change { $0.registration?.pairs.append(pair) }
+        try self.change { $0.registration?.pairs.append(pair) }  // rule: wallet-old-pair-dropped-early
         self.change = (new.attemptID, pair.id.value)
         return pair
     }

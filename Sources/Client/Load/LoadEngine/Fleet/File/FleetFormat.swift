@@ -151,6 +151,7 @@ struct FleetRecord: Hashable {
         let body = bytes[offset..<(offset + Self.byteCount - 4)]
         let checksum = UInt32(littleEndian: bytes, at: offset + Self.byteCount - 4)
         if checksum == 0, body.allSatisfy({ $0 == 0 }) { return .free }
+        // rule: load-torn-record-taken
         return CRC32.of(body) == checksum && bytes[offset + 56] == 1 ? .registered : .torn
     }
 
