@@ -36,7 +36,8 @@ A mutant may change several places: repeat "file".
 Without "file", the mutant changes the statement beside or below the comment `// rule: attempts-not-stored`, which
 names it and occurs once in Sources. The text after "-" must occur once in the statement, and the text after "+"
 replaces it; an entry without "-" and "+" removes the statement. Prefer this form if it quotes less: the entry stays
-the same when the statement moves and when its other parts change.
+the same when the statement moves and when its other parts change. Add a mutant only for a rule of G1 to G8 or of the
+boundary (CONTRIBUTING.md).
 
 One build contains almost all mutants. In it, each function that a mutant changes has its body twice, and the
 environment variable MUTANT, which programs inherit from the tests, decides at each call which body runs:
