@@ -124,7 +124,7 @@ struct RunScenariosCommand: AsyncParsableCommand {
         if self.watch {
             // Report missing files right away. Later on, a file can briefly be missing while an editor replaces it.
             _ = try ScenarioFiles.files(self.paths).map(DurableFile.changeTime(of:))
-            return try await Self.untilInterrupted(limitsStop: true) { try await self.playSavedFiles() }
+            return try await self.untilInterrupted { try await self.playSavedFiles() }
         }
         let scenarios = try self.selection.scenarios(of: ScenarioFiles.read(ScenarioFiles.files(self.paths)))
         if self.list {
@@ -136,10 +136,9 @@ struct RunScenariosCommand: AsyncParsableCommand {
             StandardStreams.writeOutput("\(subject) well formed\n")
             return 0
         }
-        if self.step {
-            return try await Self.untilInterrupted(limitsStop: false) { try await self.walk(scenarios) }
+        return try await self.untilInterrupted {
+            try await self.step ? self.walk(scenarios) : self.play(scenarios)
         }
-        return try await Self.untilInterrupted(limitsStop: true) { try await self.play(scenarios) }
     }
 
     /// Runs all scenarios, then those in every file that is saved, until interrupted by the user.
@@ -232,17 +231,13 @@ struct RunScenariosCommand: AsyncParsableCommand {
 
     /// Returns the status of `play`, whose task is cancelled at SIGINT, SIGTERM or SIGHUP.
     ///
-    /// A command calls this once: a signal between two calls would be lost.
-    ///
-    /// - Parameter limitsStop: Ends the process some time after a signal, or at the second one, if `play` does not
-    ///   stop. All threads that run tasks may wait for the reader of the output, and no task then sees the signal.
-    private static func untilInterrupted(
-        limitsStop: Bool,
-        _ play: @escaping @Sendable () async throws -> Int32
-    ) async throws -> Int32 {
+    /// A command calls this once: a signal between two calls would be lost. Outside of `--step`, which must restore the
+    /// terminal, the process ends some time after the signal, or at the second one. All threads that run tasks may wait
+    /// for the reader of the output, and no task then sees the signal.
+    private func untilInterrupted(_ play: @escaping @Sendable () async throws -> Int32) async throws -> Int32 {
         let ending: [UnixSignal] = [.sigint, .sigterm] + (Hangup.isIgnored ? [] : [.sighup])
         let signals = await UnixSignalsSequence(trapping: ending)
-        if limitsStop { ProcessEnd.limitStop(to: .seconds(30)) { _ in } }
+        if !self.step { ProcessEnd.limitStop(to: .seconds(30)) { _ in } }
         return try await withThrowingTaskGroup(of: Int32?.self) { group in
             group.addTask {
                 do {
