@@ -27,9 +27,6 @@ struct AttestationManifest: Sendable {
     /// The ids of all cases, in order.
     var ids: [String] { self.file.cases.map(\.id) }
 
-    /// Returns whether the case at `index` includes a status list, which must then be read too.
-    func hasStatusList(_ index: Int) -> Bool { self.file.cases[index].inputs.revocationList != nil }
-
     /// Verifies the evidence of the case at `index` and compares the outcome with the expected one.
     func judge(_ index: Int, reading read: Reader) -> ManifestVerdict {
         let item = self.file.cases[index]
