@@ -253,8 +253,8 @@ extension Examination {
             self.add(.good(.store, text))
         }
         if Drill.isMarked(self.dataFolder) {
-            let cure = "to serve wallets, move the data folder away and restore the backup without --drill"
-            self.add(.problem(.store, "the copy of a drill, which only `serve --drill` serves", cure: cure))
+            let text = "the copy of a drill, which only `serve --drill` serves"
+            self.add(.problem(.store, text, cure: Drill.wayOut))
         }
         self.checkMark(of: store)
         guard store.holder == nil, store.logByteCount == nil else { return }

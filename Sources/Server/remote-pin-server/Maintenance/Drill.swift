@@ -16,6 +16,9 @@ enum Drill {
         "proxy-protocol.from=[]", "listen.address=127.0.0.1:0",
     ]
 
+    /// The next step of an operator who expected a store for wallets.
+    static let wayOut = "to serve wallets, move the data folder away and restore the backup without --drill"
+
     static func isMarked(_ folder: String) -> Bool { DurableFile.exists(Self.mark(in: folder)) }
 
     private static func mark(in folder: String) -> String { "\(folder)/drill" }
@@ -38,8 +41,7 @@ enum Drill {
         throw StartFailure(
             .operatorMustAct,
             isMarked
-                ? "the store in \(folder) is the copy of a drill: serve it with --drill; to serve wallets, move the "
-                    + "folder away and restore the backup without --drill"
+                ? "the store in \(folder) is the copy of a drill: serve it with --drill; \(Self.wayOut)"
                 : "--drill serves only a store that `restore --drill` placed, and the one in \(folder) is not"
         )
     }
