@@ -102,7 +102,7 @@ struct ExhaustiveSearch {
                 pending = []
             } else if let place = pending.indices.randomElement(using: &random) {
                 let index = pending[place]
-                if choice == 18 {
+                if choice >= 16 {
                     pending.remove(at: place)
                 } else if let answer = answers[index] {
                     (operations[index].response, operations[index].ended) = (answer, event)
@@ -119,10 +119,10 @@ struct ExhaustiveSearch {
         _ generation: Int,
         using random: inout Generator
     ) -> WalletOperation {
-        switch Int.random(in: 0..<12, using: &random) {
+        switch Int.random(in: 0..<16, using: &random) {
         case 0: .change(isRight: true, generation: generation, to: generation + 1)
         case 1: .check(isRight: true, generation: max(0, generation - 1))
-        case 2: .opening
+        case 2, 12...15: .opening
         case 3...5: .check(isRight: true, generation: generation)
         default: .check(isRight: false, generation: generation)
         }

@@ -27,6 +27,11 @@ struct TranscriptTests {
         ("a repeated wrong attempt", "a wrong, a = wrong 3 #1, b wrong again a, b = repeat 3 #1"),
         ("a repeated attempt whose reply was lost", "a wrong, a lost, b wrong again a, b = repeat 3 #1"),
         ("a repeated attempt that never arrived before", "a wrong, a lost, b wrong again a, b = wrong 3 #1"),
+        (
+            "a counted attempt is repeated after an older lost one that was not counted",
+            "a wrong, a lost, b open, b = opened 4 @0, c wrong, c lost, d open, d = opened 3 @0, e wrong again c, "
+                + "e = repeat 3 #1"
+        ),
         ("a repeated right attempt is judged again", "a right, a lost, b right again a, b = valid #2"),
         (
             "an attempt repeated after another one is judged again",

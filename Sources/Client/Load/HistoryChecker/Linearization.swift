@@ -12,10 +12,21 @@ struct Linearization: Hashable, Sendable {
     ///
     /// A lost operation that expired before this event cannot come next.
     var latest = 0
-    /// The ids of lost operations that were judged.
-    var used: Set<Int> = []
+    /// The lost operations that were judged, by id.
+    var used: [Int: Slot] = [:]
     /// The ids of placed responses that are not placed in every linearization.
     var placed: Set<Int> = []
+
+    /// A position in the order that a lost operation takes.
+    struct Slot: Hashable, Sendable {
+        /// The latest event at which any operation before this position was sent.
+        let after: Int
+        /// The end of the operation that follows, before which this one was sent.
+        let before: Int
+
+        /// Returns whether this operation may take the position.
+        func mayHold(_ lost: SentOperation) -> Bool { lost.began < self.before && lost.ended > self.after }
+    }
 
     init(_ state: ModelState, number: UInt64? = nil) {
         self.state = state
@@ -32,12 +43,30 @@ struct Linearization: Hashable, Sendable {
     }
 
     /// Returns the same order followed by a lost operation that leaves the wallet in this state.
-    func taking(_ lost: SentOperation, _ state: ModelState) -> Linearization {
+    func taking(_ lost: SentOperation, before bound: Int, _ state: ModelState) -> Linearization {
         var next = self
         next.state = state
         next.latest = max(self.latest, lost.began)
         next.number = self.number.map { $0 + 1 }
-        next.used.insert(lost.id)
+        next.used[lost.id] = Slot(after: self.latest, before: bound)
+        return next
+    }
+
+    /// Returns the same order with two interchangeable lost operations in each other's positions.
+    ///
+    /// Returns nil if neither has a position, or if one of them cannot have the other's.
+    func exchanging(_ one: SentOperation, _ other: SentOperation) -> Linearization? {
+        let (slot, otherSlot) = (self.used[one.id], self.used[other.id])
+        guard slot != nil || otherSlot != nil, slot?.mayHold(other) ?? true, otherSlot?.mayHold(one) ?? true else {
+            return nil
+        }
+        var next = self
+        (next.used[one.id], next.used[other.id]) = (otherSlot, slot)
+        switch self.state.lastWrong {
+        case .attempt(one.attempt): next.state.lastWrong = .attempt(other.attempt)
+        case .attempt(other.attempt): next.state.lastWrong = .attempt(one.attempt)
+        default: break
+        }
         return next
     }
 
@@ -48,7 +77,7 @@ struct Linearization: Hashable, Sendable {
 
     /// Returns whether the operation may be the next one in the order.
     func mayTake(_ lost: SentOperation, before bound: Int) -> Bool {
-        lost.began < bound && lost.ended > self.latest && !self.used.contains(lost.id)
+        lost.began < bound && lost.ended > self.latest && self.used[lost.id] == nil
     }
 }
 

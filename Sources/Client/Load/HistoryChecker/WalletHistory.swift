@@ -259,19 +259,10 @@ extension WalletHistory {
         for index in self.lost.indices where self.lost[index].attempt == attempt && !self.lost[index].isRepeated {
             self.lost[index].isRepeated = true
             let repeated = self.lost[index]
-            for linearization in self.linearizations {
-                for other in self.lost
-                where other.operation == repeated.operation && other.attempt != attempt && !other.isRepeated
-                    && linearization.used.contains(other.id) != linearization.used.contains(repeated.id)
-                {
-                    var exchanged = linearization
-                    exchanged.used.formSymmetricDifference([other.id, repeated.id])
-                    let (one, two): (ModelState.LastWrong, ModelState.LastWrong) = (
-                        .attempt(other.attempt), .attempt(attempt)
-                    )
-                    if linearization.state.lastWrong == one { exchanged.state.lastWrong = two }
-                    if linearization.state.lastWrong == two { exchanged.state.lastWrong = one }
-                    if !self.linearizations.contains(exchanged) { self.linearizations.append(exchanged) }
+            for other in self.lost where other.operation == repeated.operation && !other.isRepeated {
+                for exchanged in self.linearizations.compactMap({ $0.exchanging(repeated, other) })
+                where !self.linearizations.contains(exchanged) {
+                    self.linearizations.append(exchanged)
                 }
             }
         }
@@ -403,7 +394,7 @@ extension WalletHistory {
         }
         return candidates.values.compactMap { lost, window in
             linearization.state.judging(lost.operation, by: lost.attempt, in: window, self.rules)
-                .map { linearization.taking(lost, $0.state) }
+                .map { linearization.taking(lost, before: first?.ended ?? .max, $0.state) }
         }
     }
 
@@ -423,14 +414,30 @@ extension WalletHistory {
     private mutating func forget() {
         let isPlain = self.lost.isEmpty && self.linearizations.count == 1
         if isPlain, self.linearizations[0].used.isEmpty { return }
-        self.lost.removeAll { lost in !self.linearizations.contains { $0.mayTake(lost, before: .max) } }
-        let ids = Set(self.lost.map(\.id))
+        let needed = self.lost.filter { lost in self.linearizations.contains { self.mayMatter(lost, in: $0) } }
+        self.lost = needed
+        let ids = Set(needed.map(\.id))
         for index in self.linearizations.indices {
-            self.linearizations[index].used.formIntersection(ids)
+            self.linearizations[index].used = self.linearizations[index].used.filter { ids.contains($0.key) }
             if ids.isEmpty { self.linearizations[index].latest = 0 }
         }
         guard self.linearizations.count > 1 else { return }
         self.linearizations = self.inFlight.isEmpty ? Self.merged(self.linearizations) : Array(Set(self.linearizations))
+    }
+
+    /// Returns whether a lost operation may still be judged, or may turn out to have been judged instead of another.
+    ///
+    /// The latter becomes known if either of the two is repeated.
+    private func mayMatter(_ lost: SentOperation, in linearization: Linearization) -> Bool {
+        if linearization.mayTake(lost, before: .max) { return true }
+        guard !lost.isRepeated else { return false }
+        return self.lost.contains { other in
+            guard other.id != lost.id, other.operation == lost.operation, !other.isRepeated,
+                let exchanged = linearization.exchanging(lost, other)
+            else { return false }
+            return exchanged.state != linearization.state || exchanged.mayTake(lost, before: .max)
+                || linearization.mayTake(other, before: .max)
+        }
     }
 
     /// Merges linearizations that differ only in the end of a block.
