@@ -395,7 +395,14 @@ final class Phone: @unchecked Sendable {
             }
         }
         self.watch(for: 900_000_000) {
-            if isUnlocked.value || self.isRevoked { self.isDone = true } else { self.tryToUnlock(tries - 1) }
+            if isUnlocked.value || self.isRevoked { return self.isDone = true }
+            // A server may still be starting, and no session is opened until an epoch is open and the solution is
+            // restored.
+            let observer = self.run.observer
+            let counts = !observer.isLossy && observer.isSolutionRestored
+            self.run.scheduler.schedule(after: 60_000_000, in: self.run.world) {
+                self.tryToUnlock(counts ? tries - 1 : tries)
+            }
         }
     }
 }

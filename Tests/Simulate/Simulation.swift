@@ -140,8 +140,13 @@ final class Simulation: @unchecked Sendable {
     }
 
     private var isOver: Bool {
-        self.observer.violation != nil || self.observer.isEnded || self.phones.allSatisfy(\.isDone)
+        self.observer.violation != nil || self.observer.isEnded || self.phones.allSatisfy(\.isDone) || self.isTooLate
     }
+
+    /// Whether the phones' last attempts should have ended hours ago.
+    ///
+    /// The servers' timers would keep the run alive.
+    private var isTooLate: Bool { self.scheduler.now > self.plan.end + 6 * 3_600_000_000 }
 
     /// Continues the run inside a function that must not return.
     func neverReturn() -> Never {
@@ -152,8 +157,8 @@ final class Simulation: @unchecked Sendable {
     }
 
     private func finish() {
-        if !self.isOver {
-            let isEndless = self.scheduler.stepCount >= Scheduler.mostSteps
+        if !self.isOver || self.isTooLate {
+            let isEndless = self.isTooLate || self.scheduler.stepCount >= Scheduler.mostSteps
             self.observer.report(isEndless ? "the run does not end" : "the run has come to a standstill")
         }
         self.result.value = Report(
