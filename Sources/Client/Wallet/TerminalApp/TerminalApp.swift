@@ -41,8 +41,12 @@ package actor TerminalApp {
         let keys = Task { [terminal] in
             for await _ in terminal.wakeups { wake.yield() }
         }
-        let screens = Task { [phone] in
-            for await screen in phone.watch() { self.show(screen) }
+        // For countdowns, and for the app's timers.
+        let ticks = Task {
+            while !Task.isCancelled {
+                wake.yield()
+                try? await Task.sleep(for: .milliseconds(200))
+            }
         }
         self.begin { phone in try await phone.launch(opening: link) }
         for await _ in self.wakeups {
@@ -50,7 +54,7 @@ package actor TerminalApp {
             if self.isDone { break }
         }
         keys.cancel()
-        screens.cancel()
+        ticks.cancel()
         self.digits.removeAll()
         self.terminal.close()
         if let failure = self.failure { throw failure }
@@ -59,6 +63,7 @@ package actor TerminalApp {
     /// Handles pending events and keys, then redraws.
     private func update() async {
         for event in self.events.take() { self.take(event) }
+        self.show(await self.phone.refresh())
         if let report = self.events.takeReport() { self.picture.note = report }
         while !self.isDone, let event = self.terminal.next() {
             switch event {
@@ -73,8 +78,7 @@ package actor TerminalApp {
 
     private func take(_ event: WalletEvent) {
         switch event {
-        case .step: return
-        case .screen(let screen, _): self.take(screen)
+        case .step, .screen: return
         case .event(let event): self.picture.note = self.picture.words.note(event) ?? self.picture.note
         case .locked(let isLocked):
             self.isLocked = isLocked
@@ -84,11 +88,6 @@ package actor TerminalApp {
 
     private func show(_ screen: Screen) {
         guard !screen.step.isEmpty else { return }
-        self.take(screen)
-        self.wake.yield()
-    }
-
-    private func take(_ screen: Screen) {
         if screen.step != self.picture.screen.step { self.digits.removeAll() }
         self.picture.show(screen)
     }

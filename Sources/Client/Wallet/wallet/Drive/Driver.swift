@@ -14,7 +14,10 @@ struct Driver {
     func run(_ lines: AsyncStream<DriveInput.Line>) async {
         // Handle the app's timers between commands.
         let timers = Task { [phone] in
-            for await _ in phone.watch() {}
+            while !Task.isCancelled {
+                await phone.refresh()
+                try? await Task.sleep(for: .milliseconds(200))
+            }
         }
         defer { timers.cancel() }
         self.printer.write(.event("ready", ["platform": .text(self.phone.device.platform.rawValue)]))
