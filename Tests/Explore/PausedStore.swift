@@ -60,10 +60,10 @@ final class PausedStore: WalletStore {
         return CertifiedOutcome(outcome)
     }
 
-    func report(of wallet: WalletID) async throws(StoreError) -> StoredWallet? {
+    func report(of wallet: WalletID) async throws(StoreError) -> WalletReport? {
         let reply = await self.perform(.report)
         guard case .report(let revocation) = reply else { throw Self.failure(reply) }
-        return StoredWallet(
+        return WalletReport(
             identity: [],
             registeredAt: Timestamp(milliseconds: 0),
             sessionOpened: true,

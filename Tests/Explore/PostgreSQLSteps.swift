@@ -12,14 +12,14 @@ struct SharedWallet: Hashable {
 
     init(_ values: StoredValues, by key: RecordKey) {
         var values = values
-        values.row.state.writes = 0
-        values.attempts?.number = 0
+        values.wallet.row.state.writes = 0
+        values.wallet.attempts?.number = 0
         values.version = 1
         self.values = values.written(values.narrow(by: key))
     }
 
     private var columns: [[UInt8]] {
-        let row = self.values.row
+        let row = self.values.wallet.row
         return [self.values.onFile, row.pinKeyID.bytes, row.identity, row.unlockShare]
     }
 
@@ -36,7 +36,7 @@ struct SharedWallet: Hashable {
 final class PostgreSQLSteps: StoreSteps {
     private let key = RecordKey(SecretBytes.random(count: 32))
     private let phone: Phone
-    private let storeFacts = StoreSession.Facts()
+    private let storeFacts = StoreFacts()
 
     init(_ phone: Phone) {
         self.phone = phone
@@ -63,17 +63,16 @@ final class PostgreSQLSteps: StoreSteps {
             let kind = JudgingStep.Kind.judge(attempt) { reply.value = Reply($0) { .judged($0.outcome) } }
             return try self.decide(kind, reply, contents)
         case .judge(let attempt):
-            let (outcome, judgment, _) = try values.decide(attempt, self.storeFacts)
-            guard judgment?.verdict == .valid else { return (.judged(outcome), self.rows(values), true) }
-            let effect = values.row.apply(attempt.effect) { _ in false }
-            return (.judged(effect), self.rows(values), true)
+            let judged = try values.wallet.judge(attempt, self.storeFacts)
+            let effect = judged.judgment?.apply(attempt.effect, to: &values.wallet.row) { _ in false }
+            return (.judged(effect ?? judged.outcome), self.rows(values), true)
         case .report:
-            return (.report(values.row.state.revocation), contents, false)
+            return (.report(values.wallet.row.state.revocation), contents, false)
         case .revoke(_, let now):
-            if values.row.state.revocation == nil { values.revoke(.byDeletionCode, at: now) }
-            return (.revoked(.revoked(values.id, at: values.row.state.revokedAt)), self.rows(values), true)
+            if values.wallet.row.state.revocation == nil { values.revoke(.byDeletionCode, at: now) }
+            return (.revoked(.revoked(values.id, at: values.wallet.row.state.revokedAt)), self.rows(values), true)
         case .revokeWallet(let now):
-            let isFirst = values.row.state.revocation == nil
+            let isFirst = values.wallet.row.state.revocation == nil
             if isFirst { values.revoke(Revocation(reason: .wallet, mayRegisterAnew: true), at: now) }
             return (.walletsRevoked(.revoked(now: isFirst ? 1 : 0, before: isFirst ? 0 : 1)), self.rows(values), true)
         }
@@ -103,12 +102,12 @@ final class PostgreSQLSteps: StoreSteps {
 
     func facts(in contents: Contents) throws -> Facts {
         let values = self.values(in: contents)
-        guard let attempts = values.attempts else { throw StoreError.corrupt }
+        guard let attempts = values.wallet.attempts else { throw StoreError.corrupt }
         return Facts(
             record: attempts.record,
-            isRevoked: values.row.state.revocation != nil,
-            hasSecondPIN: values.row.pinKeyID == self.phone.secondID,
-            hasShare: values.row.unlockShare.contains { $0 != 0 }
+            isRevoked: values.wallet.row.state.revocation != nil,
+            hasSecondPIN: values.wallet.row.pinKeyID == self.phone.secondID,
+            hasShare: values.wallet.row.unlockShare.contains { $0 != 0 }
         )
     }
 

@@ -60,7 +60,7 @@ final class SQLiteSteps: StoreSteps {
         isBlocked: Bool
     ) throws -> Contents {
         try self.change(contents) { store in
-            let number = store.epochCharges.count + 2
+            let number = store.facts.charges.count + 2
             try store.open([StoredEpoch(number: number, rule: rule, openedAt: now, mac: [])])
             if isEnded { _ = try store.end([self.phone.walletID], as: .byDeletionCode, at: now) }
             if isBlocked { _ = try store.blockPermanently([self.phone.walletID]) }

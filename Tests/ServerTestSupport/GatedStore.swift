@@ -176,7 +176,7 @@ package struct GatedStore: WalletStore {
 }
 
 extension GatedStore {
-    package func report(of wallet: WalletID) async throws(StoreError) -> StoredWallet? {
+    package func report(of wallet: WalletID) async throws(StoreError) -> WalletReport? {
         try await self.store.report(of: wallet)
     }
 

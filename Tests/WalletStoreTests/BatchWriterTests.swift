@@ -76,7 +76,8 @@ struct BatchWriterTests {
                 }
             ])
             let found = Mutex(true)
-            writer.run([Answers().step("") { connection in found.withLock { $0 = connection.isSolutionRevoked } }])
+            writer.run([Answers().step("") { connection in found.withLock { $0 = connection.facts.isSolutionRevoked } }]
+            )
             return found.withLock(\.self)
         }
         #expect(!isRevoked)
@@ -108,7 +109,7 @@ struct BatchWriterTests {
         let failures = try await Self.withWallet { writer, wallet in
             let attempts = try [true, false, true, false, false].map { try wallet.attempt(right: $0) }
             writer.run(attempts.map { attempt in Answers().step("") { _ = try $0.outcome(of: attempt) } })
-            for _ in 0..<3 { writer.run([Answers().step("") { _ = $0.isSolutionRevoked }]) }
+            for _ in 0..<3 { writer.run([Answers().step("") { _ = $0.facts.isSolutionRevoked }]) }
             return try writer.failures(of: wallet.id)
         }
         #expect(failures == 2)

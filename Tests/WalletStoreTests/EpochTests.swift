@@ -114,6 +114,23 @@ struct EpochTests {
         )
     }
 
+    @Test(
+        "a session that corrects a block and keeps a counter does not charge a restore again",
+        arguments: StoreKind.allCases
+    )
+    func correctedBlock(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        let wallet = try await TestWallet(in: store, assertionCounter: 1)
+        for _ in 0..<4 { _ = try await store.outcome(of: wallet.attempt(right: false)) }
+        try await self.open(.chargeOne, in: store)
+        let before = try await store.report(of: wallet.id)?.attempts(under: .standard)
+        try await wallet.session(counter: 3, now: self.now + .seconds(-10))
+        let after = try await store.report(of: wallet.id)?.attempts(under: .standard)
+        #expect(before?.failures == 5 && after?.failures == 5)
+        #expect(before != after, "the block was corrected")
+    }
+
     @Test("a wallet that registers in an epoch is not charged for it", arguments: StoreKind.allCases)
     func newWallets(kind: StoreKind) async throws {
         let place = try await kind.place()

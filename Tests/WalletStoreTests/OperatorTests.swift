@@ -31,6 +31,28 @@ struct OperatorTests {
         try await #expect(store.report(of: second.id)?.revokedAt == self.later)
     }
 
+    @Test("a wallet that is named twice is revoked and counted once", arguments: StoreKind.allCases)
+    func namedTwice(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        let (wallet, unknown) = (try await TestWallet(in: store), WalletID.random())
+        let twice = [wallet.id, unknown, wallet.id, unknown]
+        try await #expect(store.revoke(wallets: twice, at: self.later) == .unknown([unknown]))
+        try await #expect(
+            store.revoke(wallets: [wallet.id, wallet.id], at: self.later) == .revoked(now: 1, before: 0)
+        )
+    }
+
+    @Test("a code that is not denied is removed without a change", arguments: StoreKind.allCases)
+    func removalOfNothing(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        let mark = StoredAuditMark(number: 7, mac: "1-ab")
+        store.announce(mark)
+        try await #expect(store.removeDenied(TestWallet.mac(TestWallet.bytes(32))) == nil)
+        try await #expect(store.auditMark() == nil)
+    }
+
     @Test(
         "if one wallet is unknown, none is revoked, at any position in the list",
         arguments: StoreKind.allCases,

@@ -45,7 +45,7 @@ package final class PostgreSQLWalletStore: WalletStore {
 
     /// The settings of this server that differ from the policy of all servers.
     package func policyDifferences() async throws(StoreError) -> [PolicyDifference] {
-        try await self.perform(.reading) { $0.policy.differences(from: $0.facts.policy) }
+        try await self.perform(.reading) { $0.policy.differences(from: $0.session.policy) }
     }
 
     /// Replaces the policy shared by all servers with this server's.
@@ -226,7 +226,7 @@ extension PostgreSQLWalletStore {
 }
 
 extension PostgreSQLWalletStore {
-    package func report(of wallet: WalletID) async throws(StoreError) -> StoredWallet? {
+    package func report(of wallet: WalletID) async throws(StoreError) -> WalletReport? {
         try await self.perform(.reading) { try $0.report(of: wallet) }
     }
 
@@ -351,12 +351,12 @@ extension PostgreSQLWalletStore: MaintenanceStore {
     }
 
     package func inUse(_ wallets: [WalletID]) async throws(StoreError) -> [WalletID] {
-        try await self.filter(wallets) { $0.row.state.revocation == nil }
+        try await self.filter(wallets) { $0.wallet.row.state.revocation == nil }
     }
 
     package func unblocked(_ wallets: [WalletID]) async throws(StoreError) -> [WalletID] {
         try await self.filter(wallets) {
-            $0.row.state.revocation == nil && $0.attempts?.record.isBlockedPermanently == false
+            $0.wallet.row.state.revocation == nil && $0.wallet.attempts?.record.isBlockedPermanently == false
         }
     }
 

@@ -12,13 +12,12 @@ struct StoredValues {
     let id: WalletID
     /// The narrow row's bytes, which a write compares with the stored ones.
     let onFile: [UInt8]
-    /// Nil if they are damaged, in which case no PIN is judged and every write leaves them unchanged.
-    var attempts: KeptAttempts?
     var version: Int64
     private var shareKey: [UInt8]
     /// The wallet with its shares opened and the state from the narrow row.
-    var row: WalletRow
-    var next: NextShares
+    ///
+    /// Every write leaves damaged attempts unchanged.
+    var wallet: StoredWallet
 
     /// The columns in the order in which ``init(_:at:of:by:)`` reads them.
     static let columns = """
@@ -41,11 +40,10 @@ struct StoredValues {
         else { throw .corrupt }
         self.id = wallet
         self.onFile = try bytes(1)
-        self.attempts = narrow.attempts(of: wallet, by: key)
         self.version = narrow.version
         self.shareKey = narrow.shareKey
         let opener = ShareSeal(key: narrow.state.revocation == nil ? narrow.shareKey : nil)
-        self.row = WalletRow(
+        let row = WalletRow(
             key: WalletKey(number: number),
             state: narrow.state,
             pinKeyID: pinKeyID,
@@ -56,7 +54,7 @@ struct StoredValues {
             recoveryMAC: try bytes(9),
             hardwareKey: hardwareKey
         )
-        self.next = NextShares(
+        let next = NextShares(
             unlock: try rows.bytes(place, 11).map { (sealed) throws(StoreError) in
                 try opener.open(sealed, as: .nextUnlockShare)
             },
@@ -64,6 +62,7 @@ struct StoredValues {
                 try opener.open(sealed, as: .nextPresenceShare)
             }
         )
+        self.wallet = StoredWallet(row: row, attempts: narrow.attempts(of: wallet, by: key), next: next)
     }
 
     /// A newly registered wallet.
@@ -73,10 +72,9 @@ struct StoredValues {
         state.assertionCounter = registration.assertionCounter
         self.id = registration.walletID
         self.onFile = []
-        self.attempts = KeptAttempts()
         self.version = 1
         self.shareKey = SecretBytes.random(count: NarrowRow.shareKeyByteCount).exposedBytes()
-        self.row = WalletRow(
+        let row = WalletRow(
             key: WalletKey(number: 0),
             state: state,
             pinKeyID: registration.pinKeyID,
@@ -87,40 +85,38 @@ struct StoredValues {
             recoveryMAC: [UInt8](repeating: 0, count: WalletRow.recoveryMACByteCount),
             hardwareKey: registration.hardwareKeyDigest
         )
-        self.next = NextShares()
+        self.wallet = StoredWallet(row: row, attempts: KeptAttempts(), next: NextShares())
     }
 
     /// Creates the values of a wallet from another store, with its attempts unchanged and its number of writes.
     init(copying wallet: CopiedWallet) {
         self.id = wallet.id
         self.onFile = wallet.attempts
-        self.attempts = nil
         self.version = 1
         let hasEnded = wallet.row.state.revocation != nil
         self.shareKey =
             hasEnded
             ? [UInt8](repeating: 0, count: NarrowRow.shareKeyByteCount)
             : SecretBytes.random(count: NarrowRow.shareKeyByteCount).exposedBytes()
-        self.row = wallet.row
+        self.wallet = StoredWallet(row: wallet.row, attempts: nil, next: wallet.next)
         // Counted by `narrow(by:)`.
-        self.row.state.writes &-= 1
-        self.next = wallet.next
+        self.wallet.row.state.writes &-= 1
     }
 
     /// Ends the wallet: destroys its shares, and the key that opens earlier copies of them.
     mutating func revoke(_ revocation: Revocation, at now: Timestamp) {
-        self.row.revoke(revocation, at: now)
+        self.wallet.end(revocation, at: now)
         self.shareKey = [UInt8](repeating: 0, count: self.shareKey.count)
-        self.next = NextShares()
     }
 
     /// The narrow row to write in place of ``onFile``.
     ///
     /// It always differs from ``onFile``.
     func narrow(by key: RecordKey) -> [UInt8] {
-        var state = self.row.state
+        var state = self.wallet.row.state
         state.writes &+= 1
-        let attempts = self.attempts?.encoded(of: self.id, by: key) ?? [UInt8](self.onFile[..<KeptAttempts.byteCount])
+        let attempts =
+            self.wallet.attempts?.encoded(of: self.id, by: key) ?? [UInt8](self.onFile[..<KeptAttempts.byteCount])
         return NarrowRow(attempts: attempts, state: state, version: self.version, shareKey: self.shareKey).encoded()
     }
 
@@ -132,25 +128,24 @@ struct StoredValues {
     private init(_ other: StoredValues, onFile: [UInt8]) {
         self.id = other.id
         self.onFile = onFile
-        self.attempts = other.attempts
         self.version = other.version
         self.shareKey = other.shareKey
-        self.row = other.row
-        self.row.state.writes &+= 1
-        self.next = other.next
+        self.wallet = other.wallet
+        self.wallet.row.state.writes &+= 1
     }
 
     /// The wide row's values, from `version` to `next_presence` in the order of ``columns``.
     var wide: [PostgreSQLValue] {
-        let seal = ShareSeal(key: self.row.state.revocation == nil ? self.shareKey : nil)
+        let row = self.wallet.row
+        let seal = ShareSeal(key: row.state.revocation == nil ? self.shareKey : nil)
         return [
-            .number(self.version), .bytes(self.row.pinKeyID.bytes), .bytes(self.row.identity),
-            .bytes(seal.seal(self.row.unlockShare, as: .unlockShare)),
-            .bytes(seal.seal(self.row.presenceShare, as: .presenceShare)),
-            .bytes(seal.seal(self.row.deletionCode, as: .deletionCode)), .bytes(self.row.recoveryMAC),
-            .bytes(self.row.hardwareKey.bytes),
-            self.next.unlock.map { .bytes(seal.seal($0, as: .nextUnlockShare)) } ?? .null,
-            self.next.presence.map { .bytes(seal.seal($0, as: .nextPresenceShare)) } ?? .null,
+            .number(self.version), .bytes(row.pinKeyID.bytes), .bytes(row.identity),
+            .bytes(seal.seal(row.unlockShare, as: .unlockShare)),
+            .bytes(seal.seal(row.presenceShare, as: .presenceShare)),
+            .bytes(seal.seal(row.deletionCode, as: .deletionCode)), .bytes(row.recoveryMAC),
+            .bytes(row.hardwareKey.bytes),
+            self.wallet.next.unlock.map { .bytes(seal.seal($0, as: .nextUnlockShare)) } ?? .null,
+            self.wallet.next.presence.map { .bytes(seal.seal($0, as: .nextPresenceShare)) } ?? .null,
         ]
     }
 }

@@ -7,7 +7,7 @@ package import Vocabulary
 /// share a store, they learn about each other's changes from ``operatorValues()``.
 package protocol OperatorStore: Sendable {
     /// Returns the record of a wallet, or nil if the wallet is unknown.
-    func report(of wallet: WalletID) async throws(StoreError) -> StoredWallet?
+    func report(of wallet: WalletID) async throws(StoreError) -> WalletReport?
 
     /// Permanently ends wallets and destroys their shares.
     ///
@@ -79,8 +79,8 @@ package protocol OperatorStore: Sendable {
     func keepLastSessions(_ sessions: [WalletID: Timestamp]) async throws(StoreError)
 }
 
-/// The record of a wallet.
-package struct StoredWallet: Sendable {
+/// A wallet as operators see it.
+package struct WalletReport: Sendable {
     package var identity: Sealed
     package var registeredAt: Timestamp
     package var sessionOpened: Bool
@@ -182,7 +182,7 @@ package struct StoredListing: Hashable, Sendable {
     }
 }
 
-extension StoredWallet {
+extension WalletReport {
     /// Returns the effective record under a policy, including restore charges, or nil if the record is damaged.
     package func attempts(under policy: AttemptPolicy) -> AttemptRecord? {
         var attempts = self.attempts
@@ -286,4 +286,12 @@ extension Platform {
 extension OperatorValues {
     package static func reversal(of mac: RecoveryCodeMAC) -> String { "deny-list removed \(mac)" }
     package static let solutionReversal = "solution restored"
+}
+
+extension [WalletID] {
+    /// Each id once, in the order of first appearance.
+    package var once: [WalletID] {
+        var seen: Set<WalletID> = []
+        return self.filter { seen.insert($0).inserted }
+    }
 }

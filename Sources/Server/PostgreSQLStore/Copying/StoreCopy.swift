@@ -310,14 +310,14 @@ extension StoreTransaction {
         func time(_ column: Int) -> Timestamp? { rows.number(row, column).map { Timestamp(milliseconds: $0) } }
         let values = try StoredValues(rows, at: row, of: wallet, by: self.key)
         let stored = [UInt8](values.onFile.prefix(KeptAttempts.byteCount))
-        guard let attempts = CopiedWallet.attempts(stored, of: wallet, in: values.row.state, by: self.key),
+        guard let attempts = CopiedWallet.attempts(stored, of: wallet, in: values.wallet.row.state, by: self.key),
             let attested = rows.text(row, 15), let isBlockRecorded = rows.flag(row, 19)
         else { throw StoreError.corrupt }
         return CopiedWallet(
             id: wallet,
             attempts: attempts,
-            row: values.row,
-            next: values.next,
+            row: values.wallet.row,
+            next: values.wallet.next,
             deletionDigest: rows.bytes(row, 13),
             registeredAt: try rows.time(row, 14),
             attested: attested,

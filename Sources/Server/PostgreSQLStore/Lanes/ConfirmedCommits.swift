@@ -109,7 +109,7 @@ final class ConfirmedCommits: Sendable {
         // Taken before the read, because the other lane continues to commit.
         let before = self.newest.withLock(\.mark)
         var stored = CommitMark(server: self.server)
-        stored.epoch = session.facts.epoch
+        stored.epoch = session.epoch
         let rows = try session.run("select lane, number from commit_numbers where server = $1", [.text(self.server)])
         for row in 0..<rows.count {
             guard let lane = rows.text(row, 0).flatMap(CommitLane.init) else { continue }

@@ -158,7 +158,7 @@ final class JudgingWorker {
         guard let known = self.known[wallet] else { return true }
         switch step.kind {
         case .identity: return true
-        case .session(let session, _): return session.identity != known.row.identity
+        case .session(let session, _): return session.identity != known.wallet.row.identity
         case .judge, .probe: return false
         }
     }
@@ -231,9 +231,9 @@ final class JudgingWorker {
             Self.statement,
             [
                 .byteArrays(proposals.map(\.wallet.bytes)), .byteArrays(proposals.map(\.old)),
-                .byteArrays(proposals.map(\.new)), .number(session.facts.epoch),
+                .byteArrays(proposals.map(\.new)), .number(session.epoch),
                 .flag(session.facts.isSolutionRevoked), .text(self.policy),
-            ] + self.confirmed.values(of: .judging) + [session.facts.vaultKey.map { .text($0) } ?? .null]
+            ] + self.confirmed.values(of: .judging) + [session.vaultKey.map { .text($0) } ?? .null]
         )
         do {
             try session.check(rows)
@@ -243,8 +243,8 @@ final class JudgingWorker {
         }
         try session.checkAfterCommit()
         // If the epoch has changed, the statement wrote nothing but the number.
-        if let number = rows.number(0, 9), rows.number(0, 1) == session.facts.epoch {
-            try self.confirmed.note(number, of: .judging, epoch: session.facts.epoch)
+        if let number = rows.number(0, 9), rows.number(0, 1) == session.epoch {
+            try self.confirmed.note(number, of: .judging, epoch: session.epoch)
         }
         let duration = self.parts.machine.now() - start
         self.latency.note(duration)
@@ -292,7 +292,7 @@ final class JudgingWorker {
     /// Without a signature, no verdict is sent.
     private func certified(
         _ proposals: [JudgingDecision.Proposal],
-        by facts: StoreSession.Facts
+        by facts: StoreFacts
     ) -> [@Sendable () -> Void] {
         guard let signer = self.parts.receipts else {
             return proposals.map { proposal -> @Sendable () -> Void in { proposal.answer(nil) } }

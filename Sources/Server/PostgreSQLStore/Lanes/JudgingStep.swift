@@ -77,7 +77,7 @@ extension JudgingStep {
     /// number of writes. Otherwise, a row could be read that a failover later undoes, along with its verdict.
     func decide(
         from known: StoredValues?,
-        _ facts: StoreSession.Facts,
+        _ facts: StoreFacts,
         key: RecordKey,
         at now: ContinuousClock.Instant
     ) throws -> JudgingDecision {
@@ -87,24 +87,24 @@ extension JudgingStep {
         case .identity(_, let answer):
             let identity = known.map {
                 StoredIdentity(
-                    identity: $0.row.identity,
-                    mayRegisterAgain: $0.row.state.revocation == nil && !$0.row.state.sessionOpened
+                    identity: $0.wallet.row.identity,
+                    mayRegisterAgain: $0.wallet.row.state.revocation == nil && !$0.wallet.row.state.sessionOpened
                 )
             }
             return .answer { answer(.success(identity)) }
         case .judge(var attempt, let answer):
             guard var values = known else { throw StoreError.corrupt }
             attempt.now = Self.time(attempt.now, queuedAt: self.began, decidedAt: now)
-            let judged = try values.decide(attempt, facts)
+            let judged = try values.wallet.judge(attempt, facts)
             return self.write(values, key, leaf: judged.leaf.map { [now = attempt.now] in ($0, at: now) }) { receipt in
                 answer(.success(CertifiedOutcome(judged.outcome, receipt)))
             }
         case .session(var session, let answer):
             guard var values = known else { return .answer { answer(.success(.identityChanged)) } }
             session.now = Self.time(session.now, queuedAt: self.began, decidedAt: now)
-            if case .rejected(let outcome) = values.row.admit(session) { return .answer { answer(.success(outcome)) } }
-            let outcome = try values.begin(session, facts)
-            return self.write(values, key, leaf: nil) { _ in answer(.success(outcome)) }
+            let begun = try values.wallet.begin(session, facts)
+            guard begun.isAdmitted else { return .answer { answer(.success(begun.outcome)) } }
+            return self.write(values, key, leaf: nil) { _ in answer(.success(begun.outcome)) }
         }
     }
 
@@ -126,64 +126,5 @@ extension JudgingStep {
                 answer: answer
             )
         )
-    }
-}
-
-extension StoredValues {
-    /// Counts and judges an attempt, and returns the outcome of a right PIN for an instruction that only reads.
-    ///
-    /// - Returns: `judgment` and `leaf`, the facts about the verdict, are nil if there is no verdict.
-    mutating func decide(
-        _ attempt: Attempt,
-        _ facts: StoreSession.Facts
-    ) throws -> (outcome: AttemptOutcome, judgment: Judgment?, leaf: AttemptLeaf?) {
-        guard var charged = self.attempts else { throw StoreError.corrupt }
-        let rejection = attempt.rejection(
-            ended: self.row.state.revocation(isSolutionRevoked: facts.isSolutionRevoked),
-            pinKeyID: self.row.pinKeyID,
-            identity: self.row.identity
-        )
-        if let rejection { return (rejection, nil, nil) }
-        let isBehind = charged.enter(try self.row.state.missing(of: facts.charges), policy: attempt.policy)
-        let before = charged.record
-        let judgment = attempt.judge(&charged)
-        let leaf = judgment.leaf(of: attempt, after: charged)
-        if judgment.isJudged || charged.record != before {
-            self.attempts = charged
-            if isBehind { self.row.state.epoch = UInt32(facts.epoch) }
-        }
-        guard judgment.verdict == .valid else {
-            let hasNextShare = judgment.isJudged && attempt.effect == .releaseShare && self.next.unlock != nil
-            return (.notValid(judgment.verdict, hasNextShare: hasNextShare), judgment, leaf)
-        }
-        switch attempt.effect {
-        case .releaseShare:
-            return (.valid(.unlockShare(self.row.unlockShare, next: self.next.unlock)), judgment, leaf)
-        case .readDeletionCode:
-            let code = self.row.deletionCode
-            return (.valid(.deletionCode(code.isEmpty ? nil : code)), judgment, leaf)
-        case .replacePINKey, .linkRecoveryCode:
-            // The caller writes the effect and replaces this outcome.
-            return (.notValid(judgment.verdict), judgment, leaf)
-        }
-    }
-
-    /// Returns the answer to an admitted session, and corrects a block after the clock was set back.
-    mutating func begin(_ session: NewSession, _ facts: StoreSession.Facts) throws -> SessionOutcome {
-        if let revocation = self.row.state.revocation(isSolutionRevoked: facts.isSolutionRevoked) {
-            return .revoked(revocation)
-        }
-        guard var charged = self.attempts else { throw StoreError.corrupt }
-        let isBehind = charged.enter(try self.row.state.missing(of: facts.charges), policy: session.policy)
-        if charged.record.holdBlockToItsLength(now: session.now) {
-            self.attempts = charged
-            if isBehind { self.row.state.epoch = UInt32(facts.epoch) }
-        }
-        return self.row.answer(
-            to: session,
-            attempts: charged,
-            epoch: UInt64(facts.epoch),
-            receiptVersion: facts.receiptVersion
-        ) { self.next.presence }
     }
 }

@@ -8,7 +8,17 @@ internal import WalletStore
 final class StoreSession {
     let connection: any DatabaseConnection
     private let parts: StoreParts
-    private(set) var facts = Facts()
+    /// The store's facts, as the database last returned them.
+    private(set) var facts = StoreFacts()
+    /// The store's epoch as the database returns it.
+    var epoch: Int64 { Int64(self.facts.epoch) }
+    /// The policy that the store keeps for all servers.
+    private(set) var policy = StorePolicy([:])
+    /// The newest version of the vault's keys that was activated, with the check value of its key, or nil before the
+    /// first.
+    ///
+    /// The facts' ``StoreFacts/receiptVersion`` is its number.
+    private(set) var vaultKey: String?
     /// The settings that were last found safe.
     private var safeSettings: String?
     /// The version of the vault's keys that this server was last found to have.
@@ -25,26 +35,6 @@ final class StoreSession {
     /// The deadline of all statements, or nil if the store's time limit applies to each of them.
     var deadline: ContinuousClock.Instant?
     private var hasBegun = false
-
-    /// Facts about the whole store, as the database last returned them.
-    struct Facts {
-        /// The charges of all epochs except the first, in order.
-        var charges: [EpochCharge] = []
-        var isSolutionRevoked = false
-        /// The policy that the store keeps for all servers.
-        var policy = StorePolicy([:])
-        /// The newest version of the vault's keys that was activated, with the check value of its key; nil before the
-        /// first.
-        var vaultKey: String?
-
-        /// The number of that version, whose receipt key servers announce and sign with.
-        var receiptVersion: UInt32? {
-            self.vaultKey.flatMap { $0.split(separator: ":").first }.flatMap { UInt32($0) }
-        }
-
-        /// The store's epoch, which starts at 1.
-        var epoch: Int64 { Int64(self.charges.count) + 1 }
-    }
 
     /// The columns that each batch and each transaction reads, from the table `facts`.
     static let factColumns = StoreSession.factColumns(SchemaObjects.expression)
@@ -178,16 +168,17 @@ final class StoreSession {
             let lostCommits = rows.flag(0, 4), let isCopying = rows.flag(0, 5)
         else { throw StoreError.corrupt }
         let vaultKey = rows.text(0, 7)
-        self.facts.policy = StorePolicy(reading: policy)
-        let differences = StorePolicy(self.parts.policy).differences(from: self.facts.policy)
+        self.policy = StorePolicy(reading: policy)
+        let differences = StorePolicy(self.parts.policy).differences(from: self.policy)
         guard differences.isEmpty || self.parts.acceptsOtherPolicy else {
             throw PostgreSQLStoreOpenError.otherPolicy(differences)
         }
         guard !lostCommits || self.parts.acceptsLostCommits else { throw PostgreSQLStoreOpenError.lostCommits }
         guard !isCopying || self.parts.acceptsUnfinishedCopy else { throw PostgreSQLStoreOpenError.unfinishedCopy }
         try self.requireVaultKey(vaultKey)
-        (self.facts.isSolutionRevoked, self.facts.vaultKey) = (isSolutionRevoked, vaultKey)
-        guard epoch != self.facts.epoch else { return }
+        (self.facts.isSolutionRevoked, self.vaultKey) = (isSolutionRevoked, vaultKey)
+        self.facts.receiptVersion = vaultKey?.split(separator: ":").first.flatMap { UInt32($0) }
+        guard epoch != self.epoch else { return }
         // Invariant (G3): a new connection compares this server's commits with those that the epoch took into account.
         guard !self.hasBegun else { throw PostgreSQLStoreOpenError.epochEnded }
         try self.readEpochs(upTo: epoch)
@@ -260,7 +251,7 @@ final class StoreSession {
     private func readEpochs(upTo epoch: Int64) throws {
         self.facts.charges = try self.epochs().map { EpochCharge($0.rule, openedAt: $0.openedAt) }
         // Another server may have opened one since.
-        guard self.facts.epoch >= epoch else { throw StoreError.corrupt }
+        guard self.epoch >= epoch else { throw StoreError.corrupt }
     }
 
     /// Returns every epoch except the first, in order and without gaps.

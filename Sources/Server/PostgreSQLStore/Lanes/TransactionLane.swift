@@ -115,7 +115,7 @@ final class StoreTransaction {
     var ended: [WalletID] = []
     var endsAll = false
 
-    var facts: StoreSession.Facts { self.session.facts }
+    var facts: StoreFacts { self.session.facts }
 
     /// Begins a transaction and reads the facts.
     init(_ access: Access, on session: StoreSession, _ parts: StoreParts) throws {
@@ -163,7 +163,7 @@ final class StoreTransaction {
         try self.announceEnds()
         try self.commit()
         try self.session.checkAfterCommit()
-        try confirmed.note(number, of: .transactions, epoch: self.facts.epoch)
+        try confirmed.note(number, of: .transactions, epoch: self.session.epoch)
     }
 
     @discardableResult
@@ -242,19 +242,19 @@ extension StoreTransaction {
     @discardableResult
     func end(_ values: StoredValues, as revocation: Revocation, at now: Timestamp) throws -> Bool {
         self.isOnRecord = true
-        guard values.row.state.revocation == nil else { return false }
+        guard values.wallet.row.state.revocation == nil else { return false }
         var values = values
         values.revoke(revocation, at: now)
         try self.keepAll(values)
         self.ended.append(values.id)
         try self.run(
             "insert into ended (place, id, at) values ($1, $2, $3) on conflict do nothing",
-            [.number(values.row.key.number), .bytes(values.id.bytes), .number(now.milliseconds)]
+            [.number(values.wallet.row.key.number), .bytes(values.id.bytes), .number(now.milliseconds)]
         )
         if !revocation.mayRegisterAnew {
             try self.run(
                 "insert into barred_hardware_keys (digest) values ($1) on conflict do nothing",
-                [.bytes(values.row.hardwareKey.bytes)]
+                [.bytes(values.wallet.row.hardwareKey.bytes)]
             )
         }
         return true

@@ -195,7 +195,7 @@ final class LeaseWorker {
             instance: self.keeper.instance,
             until: self.deadline
         )
-        try self.requireEpoch(table.session.facts.epoch)
+        try self.requireEpoch(table.session.epoch)
         self.table = table
         return table
     }

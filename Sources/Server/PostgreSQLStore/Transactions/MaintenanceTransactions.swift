@@ -21,9 +21,9 @@ extension StoreTransaction {
             let wallet: WalletID = try rows.identifier(at, 0)
             let values = try StoredValues(rows, at: at, of: wallet, by: self.key)
             return SealedWallet(
-                cursor: UInt64(bitPattern: values.row.key.number),
+                cursor: UInt64(bitPattern: values.wallet.row.key.number),
                 walletID: wallet,
-                values: values.row.sealedValues(with: values.next)
+                values: values.wallet.row.sealedValues(with: values.wallet.next)
             )
         }
     }
@@ -32,9 +32,10 @@ extension StoreTransaction {
     func replace(_ replacements: [SealedReplacement]) throws {
         for replacement in replacements.inLockOrder(\.walletID) {
             guard var values = try self.lock(replacement.walletID),
-                values.row.sealedValues(with: values.next) == replacement.old, values.row.take(replacement.new)
+                values.wallet.row.sealedValues(with: values.wallet.next) == replacement.old,
+                values.wallet.row.take(replacement.new)
             else { continue }
-            values.next = replacement.new.shares?.next ?? NextShares()
+            values.wallet.next = replacement.new.shares?.next ?? NextShares()
             try self.keepAll(values)
         }
     }
@@ -89,7 +90,7 @@ extension StoreTransaction {
     func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) throws -> Int {
         self.isOnRecord = true
         let gone = try self.lock(wallets).filter {
-            $0.row.state.revocation != nil && $0.row.state.revokedAt < limit
+            $0.wallet.row.state.revocation != nil && $0.wallet.row.state.revokedAt < limit
         }
         for values in gone {
             try self.run(
@@ -98,7 +99,7 @@ extension StoreTransaction {
                 select deletion_digest, $2 from wallet_values where id = $1 and deletion_digest is not null
                 on conflict do nothing
                 """,
-                [.bytes(values.id.bytes), .number(values.row.state.revokedAt.milliseconds)]
+                [.bytes(values.id.bytes), .number(values.wallet.row.state.revokedAt.milliseconds)]
             )
         }
         try self.remove(gone.map(\.id))
@@ -160,9 +161,10 @@ extension StoreTransaction {
         }
         for offered in shares.inLockOrder(\.walletID) {
             guard let next = offered.next, var values = try self.lockIntact(offered.walletID),
-                values.row.key.number == Int64(bitPattern: offered.cursor), values.row.state.revocation == nil
+                values.wallet.row.key.number == Int64(bitPattern: offered.cursor),
+                values.wallet.row.state.revocation == nil
             else { continue }
-            values.next = next
+            values.wallet.next = next
             try self.keepAll(values)
         }
         let cursors = shares.map { "\(Int64(bitPattern: $0.cursor))" }.joined(separator: ",")
@@ -282,7 +284,7 @@ extension StoreTransaction {
         return try (0..<rows.count).map { row in
             guard let name = rows.text(row, 0) else { throw StoreError.corrupt }
             var commits = CommitMark(server: name)
-            commits.epoch = self.facts.epoch
+            commits.epoch = self.session.epoch
             commits.numbers = [.judging: rows.number(row, 3) ?? 0, .transactions: rows.number(row, 4) ?? 0]
             var mark: StoredAuditMark?
             if let number = rows.number(row, 1), let mac = rows.text(row, 2) {
@@ -332,7 +334,7 @@ extension StoreTransaction {
         self.isUncounted = true
         try self.account(
             for: try self.servers().map {
-                AccountedCommits(server: $0.name, epoch: self.facts.epoch, numbers: $0.commits.numbers, total: 0)
+                AccountedCommits(server: $0.name, epoch: self.session.epoch, numbers: $0.commits.numbers, total: 0)
             }
         )
     }

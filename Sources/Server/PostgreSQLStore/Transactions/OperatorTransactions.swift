@@ -4,7 +4,7 @@ package import WalletStore
 
 /// Steps that read and change data for operators.
 extension StoreTransaction {
-    func report(of wallet: WalletID) throws -> StoredWallet? {
+    func report(of wallet: WalletID) throws -> WalletReport? {
         let rows = try self.run(
             """
             select \(StoredValues.columns), v.registered_at, v.attested, s.at
@@ -15,19 +15,19 @@ extension StoreTransaction {
         guard rows.count == 1 else { return nil }
         let values = try StoredValues(rows, at: 0, of: wallet, by: self.key)
         guard let attested = rows.text(0, 14) else { throw StoreError.corrupt }
-        return StoredWallet(
-            identity: values.row.identity,
+        return WalletReport(
+            identity: values.wallet.row.identity,
             registeredAt: try rows.time(0, 13),
-            sessionOpened: values.row.state.sessionOpened,
+            sessionOpened: values.wallet.row.state.sessionOpened,
             lastSession: rows.number(0, 15).map { Timestamp(milliseconds: $0) },
-            revocation: values.row.state.revocation,
-            revokedAt: values.row.state.revokedAt,
+            revocation: values.wallet.row.state.revocation,
+            revokedAt: values.wallet.row.state.revokedAt,
             isSolutionRevoked: self.facts.isSolutionRevoked,
-            isLinkedToRecoveryCode: values.row.state.isLinked,
-            hasDeletionCode: !values.row.deletionCode.isEmpty,
-            assertionCounter: values.row.state.assertionCounter,
-            attempts: values.attempts?.record,
-            epochCharges: try values.row.state.missing(of: self.facts.charges),
+            isLinkedToRecoveryCode: values.wallet.row.state.isLinked,
+            hasDeletionCode: !values.wallet.row.deletionCode.isEmpty,
+            assertionCounter: values.wallet.row.state.assertionCounter,
+            attempts: values.wallet.attempts?.record,
+            epochCharges: try values.wallet.row.state.missing(of: self.facts.charges),
             attested: attested
         )
     }
@@ -46,16 +46,16 @@ extension StoreTransaction {
             guard let cursor = rows.number(at, 2) else { throw StoreError.corrupt }
             // Rows that do not decode are listed as a damaged wallet's, so that they hide no other wallet.
             let values = try? StoredValues(rows, at: at, of: wallet, by: self.key)
-            let charges = values.flatMap { try? $0.row.state.missing(of: self.facts.charges) }
+            let charges = values.flatMap { try? $0.wallet.row.state.missing(of: self.facts.charges) }
             return StoredListing(
                 cursor: UInt64(bitPattern: cursor),
                 walletID: wallet,
                 platform: rows.text(at, 15).flatMap { Platform(rawValue: $0) },
                 registeredAt: try rows.time(at, 13),
-                sessionOpened: values?.row.state.sessionOpened ?? false,
+                sessionOpened: values?.wallet.row.state.sessionOpened ?? false,
                 lastSession: rows.number(at, 14).map { Timestamp(milliseconds: $0) },
-                revocation: values?.row.state.revocation,
-                attempts: charges == nil ? nil : values?.attempts?.record,
+                revocation: values?.wallet.row.state.revocation,
+                attempts: charges == nil ? nil : values?.wallet.attempts?.record,
                 epochCharges: charges ?? []
             )
         }
@@ -102,12 +102,12 @@ extension StoreTransaction {
 
     func removeDenied(_ mac: RecoveryCodeMAC) throws -> Timestamp? {
         try self.lock(recoveryCode: mac.bytes)
-        self.isOnRecord = true
         let rows = try self.run(
             "delete from denied_recovery_codes where mac = $1 returning denied_at",
             [.bytes(mac.bytes)]
         )
         guard rows.count > 0 else { return nil }
+        self.isOnRecord = true
         try self.note(reversal: OperatorValues.reversal(of: mac))
         return try rows.time(0, 0)
     }

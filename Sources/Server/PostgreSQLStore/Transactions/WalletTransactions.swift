@@ -13,7 +13,7 @@ extension StoreTransaction {
         )
         if barred.count > 0 { return .hardwareKeyBarred }
         if let found = try self.lock(registration.walletID) {
-            if let rejection = found.row.rejection(of: registration) { return rejection }
+            if let rejection = found.wallet.row.rejection(of: registration) { return rejection }
             try self.remove([registration.walletID])
         }
         try self.insert(registration)
@@ -21,7 +21,7 @@ extension StoreTransaction {
     }
 
     private func insert(_ registration: NewRegistration) throws {
-        let values = StoredValues(registering: registration, epoch: UInt32(self.facts.epoch))
+        let values = StoredValues(registering: registration, epoch: self.facts.epoch)
         let id = PostgreSQLValue.bytes(registration.walletID.bytes)
         try self.run(
             "insert into wallets (id, record) values ($1, $2)",
@@ -58,7 +58,8 @@ extension StoreTransaction {
             guard let number = due.number(place, 0) else { throw StoreError.corrupt }
             // A damaged row stays, so that the damage is reported when its wallet is accessed.
             if let wallet = due.bytes(place, 1).flatMap({ WalletID($0) }), let found = try self.lockIntact(wallet),
-                !found.row.state.sessionOpened, found.row.state.revocation == nil, found.row.key.number == number
+                !found.wallet.row.state.sessionOpened, found.wallet.row.state.revocation == nil,
+                found.wallet.row.key.number == number
             {
                 removed.append(wallet)
             } else {
@@ -82,15 +83,14 @@ extension StoreTransaction {
         // rule: postgresql-link-not-ordered
         if case .linkRecoveryCode(let mac) = attempt.effect { try self.lock(recoveryCode: mac) }
         guard var values = try self.lock(attempt.walletID) else { throw StoreError.corrupt }
-        let (outcome, judgment, leaf) = try values.decide(attempt, self.facts)
-        guard let judgment else {
+        let judged = try values.wallet.judge(attempt, self.facts)
+        guard let judgment = judged.judgment else {
             try self.keep(values)
-            return (outcome, nil)
+            return (judged.outcome, nil)
         }
-        let isRight = judgment.verdict == .valid
-        let effect = isRight ? try values.row.apply(attempt.effect) { try self.denied($0) != nil } : outcome
+        let outcome = try judgment.apply(attempt.effect, to: &values.wallet.row) { try self.denied($0) != nil }
         try self.keepAll(values)
-        return (effect, leaf)
+        return (outcome, judged.leaf)
     }
 
     /// Orders a link to a recovery code and the code's denial, so that the later one sees the earlier one's commit.
@@ -111,29 +111,9 @@ extension StoreTransaction {
 
     func confirm(_ confirmation: ShareConfirmation) throws -> ShareConfirmationOutcome {
         guard var values = try self.lock(confirmation.walletID) else { throw StoreError.corrupt }
-        if let revocation = values.row.state.revocation(isSolutionRevoked: self.facts.isSolutionRevoked) {
-            return .revoked(revocation)
-        }
-        // A PIN change that was sent earlier takes effect before this step or, because it names the old identity,
-        // never.
-        guard values.row.identity == confirmation.identity,
-            confirmation.resealed.count == values.row.identity.count
-        else { return .notOffered }
-        values.row.identity = confirmation.resealed
-        if let unlock = confirmation.unlock {
-            guard unlock == values.next.unlock, unlock.count == values.row.unlockShare.count else { return .notOffered }
-            values.row.unlockShare = unlock
-            values.next.unlock = nil
-        }
-        if let presence = confirmation.presence {
-            guard presence == values.next.presence, presence.count == values.row.presenceShare.count else {
-                return .notOffered
-            }
-            values.row.presenceShare = presence
-            values.next.presence = nil
-        }
-        try self.keepAll(values)
-        return .replaced
+        let outcome = values.wallet.confirm(confirmation, self.facts)
+        if outcome == .replaced { try self.keepAll(values) }
+        return outcome
     }
 }
 
@@ -169,7 +149,7 @@ extension StoreTransaction {
         guard let wallet = try self.wallet(ofDeletionCode: digest) else { return .notRecognised }
         guard let values = try self.lock(wallet) else { return .notRecognised }
         let isFirst = try self.end(values, as: .byDeletionCode, at: now)
-        return .revoked(wallet, at: isFirst ? now : values.row.state.revokedAt)
+        return .revoked(wallet, at: isFirst ? now : values.wallet.row.state.revokedAt)
     }
 
     func recordWipe(of wallet: WalletID, at now: Timestamp) throws {
@@ -181,12 +161,12 @@ extension StoreTransaction {
     func revoke(wallets: [WalletID], at now: Timestamp) throws -> WalletsRevocationOutcome {
         let found = try self.lock(wallets)
         let known = Set(found.map(\.id))
-        let unknown = wallets.filter { !known.contains($0) }
+        let unknown = wallets.once.filter { !known.contains($0) }
         guard unknown.isEmpty else { return .unknown(unknown) }
         var ended = 0
         for values in found
         where try self.end(values, as: Revocation(reason: .wallet, mayRegisterAnew: true), at: now) { ended += 1 }
-        return .revoked(now: ended, before: wallets.count - ended)
+        return .revoked(now: ended, before: found.count - ended)
     }
 
     func end(_ wallets: [WalletID], as revocation: Revocation, at now: Timestamp) throws -> WalletsEnding {
@@ -328,10 +308,10 @@ extension StoreTransaction {
     func blockPermanently(_ wallets: [WalletID]) throws -> Int {
         var blocked = 0
         for wallet in wallets.inLockOrder(\.self) {
-            guard var values = try self.lockIntact(wallet), values.row.state.revocation == nil,
-                values.attempts?.record.isBlockedPermanently == false
+            guard var values = try self.lockIntact(wallet), values.wallet.row.state.revocation == nil,
+                values.wallet.attempts?.record.isBlockedPermanently == false
             else { continue }
-            values.attempts?.record.blockPermanently()
+            values.wallet.attempts?.record.blockPermanently()
             try self.keep(values)
             blocked += 1
         }

@@ -266,7 +266,7 @@ extension StoreConnection {
         values.values[Self.movedTo] = nil
         let refresh = try Row.fetchOne(self.db, sql: "SELECT begun_at, place, last FROM share_refresh")
         return CopiedFacts(
-            isSolutionRevoked: self.isSolutionRevoked,
+            isSolutionRevoked: self.facts.isSolutionRevoked,
             operatorValues: values,
             epochs: try self.epochs(),
             vaultVersions: try self.vaultVersions(),
@@ -336,7 +336,7 @@ extension StoreConnection {
             let attested = String.fromDatabaseValue(row[15]),
             try row.bytes(7).count == WalletRow.recoveryMACByteCount
         else { throw StoreError.corrupt }
-        _ = try self.charges(after: state)
+        _ = try state.missing(of: self.facts.charges)
         return CopiedWallet(
             id: wallet,
             attempts: attempts,

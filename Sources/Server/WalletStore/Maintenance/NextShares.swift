@@ -54,10 +54,6 @@ package struct OfferedShares: Hashable, Sendable {
 /// Invariant: both shares exist until the confirmation. If a crash or a lost reply left a wallet's data sealed under
 /// either share, the wallet can still unlock it. The confirmation overwrites the old share in the same step that makes
 /// the next one current, and a revocation destroys both.
-///
-/// Invariant: a PIN change sent by a wallet before a confirmation takes effect before the confirmation or never,
-/// because the wallet may have sealed the slot for that PIN under the old share alone. The confirmation therefore
-/// requires the identity that the wallet's PIN was valid for, and replaces its sealed value, which a PIN change names.
 extension StoreConnection {
     /// Returns the wallet's next shares.
     ///
@@ -72,26 +68,14 @@ extension StoreConnection {
     }
 
     func confirm(_ confirmation: ShareConfirmation) throws -> ShareConfirmationOutcome {
-        guard var row = try self.wallet(confirmation.walletID) else { throw StoreError.corrupt }
-        if let revocation = self.revocation(of: row.state) { return .revoked(revocation) }
-        guard row.identity.hasSameBytes(as: confirmation.identity), confirmation.resealed.count == row.identity.count
-        else { return .notOffered }
-        row.identity = confirmation.resealed  // rule: server-replacement-keeps-identity
-        var next = try self.nextShares(of: row.key)
-        if let unlock = confirmation.unlock {
-            guard unlock == next.unlock, unlock.count == row.unlockShare.count else { return .notOffered }
-            row.unlockShare = unlock  // rule: shares-old-stay-current
-            next.unlock = nil
-        }
-        if let presence = confirmation.presence {
-            guard presence == next.presence, presence.count == row.presenceShare.count else { return .notOffered }
-            row.presenceShare = presence
-            next.presence = nil
-        }
-        try self.keep(row)
-        try self.keep(next, of: row.key)
+        guard let row = try self.wallet(confirmation.walletID) else { throw StoreError.corrupt }
+        var wallet = StoredWallet(row: row, attempts: nil, next: try self.nextShares(of: row.key))
+        let outcome = wallet.confirm(confirmation, self.facts)
+        guard outcome == .replaced else { return outcome }
+        try self.keep(wallet.row)
+        try self.keep(wallet.next, of: row.key)
         self.noteDestroyed()  // rule: shares-replaced-stay-in-log
-        return .replaced
+        return outcome
     }
 
     /// Writes a wallet's next shares, or removes the row if there are none.

@@ -11,6 +11,11 @@ package struct Judgment: Sendable {
     ///
     /// If not, the verdict follows from the record alone.
     package let isJudged: Bool
+    /// Whether the attempts have changed, so that they must be stored.
+    package let isChange: Bool
+    /// Whether charges of a restore were applied, so that the row must name the store's epoch once the attempts are
+    /// stored.
+    package let entersEpoch: Bool
     /// The record before the attempt.
     let before: AttemptRecord
 
@@ -31,23 +36,65 @@ package struct Judgment: Sendable {
     }
 }
 
+/// The effects of an attempt by its verdict.
+extension Judgment {
+    /// - Parameter next: The next share, which a store reads for every verdict. Otherwise, with a damaged row, a wrong
+    ///   PIN would be counted but a right one would not.
+    package func release(_ share: Sealed, next: Sealed?) -> AttemptOutcome {
+        // rule: store-share-for-wrong-pin
+        guard self.verdict == .valid else {
+            return .notValid(self.verdict, hasNextShare: self.isJudged && next != nil)
+        }
+        return .valid(.unlockShare(share, next: next))
+    }
+
+    package func release(deletionCode: Sealed) -> AttemptOutcome {
+        guard self.verdict == .valid else { return .notValid(self.verdict) }
+        return .valid(.deletionCode(deletionCode.isEmpty ? nil : deletionCode))
+    }
+
+    /// Applies the effect of a right PIN to the row, which a store writes for every verdict.
+    ///
+    /// - Parameter isDenied: Looks up the MAC of a recovery code on the deny list, in the same step as the link.
+    package func apply(
+        _ effect: Attempt.Effect,
+        to row: inout WalletRow,
+        isDenied: (_ mac: [UInt8]) throws -> Bool
+    ) rethrows -> AttemptOutcome {
+        // rule: store-effect-of-wrong-pin
+        guard self.verdict == .valid else { return .notValid(self.verdict) }
+        return try row.apply(effect, isDenied: isDenied)
+    }
+}
+
 /// The rules for judging an attempt.
 ///
 /// They apply to all stores and do not depend on storage.
 extension Attempt {
-    /// Returns the reason not to judge the attempt, or nil if it should be judged.
-    @inline(__always)
-    package func rejection(ended revocation: Revocation?, pinKeyID: PINKeyID, identity: Sealed) -> AttemptOutcome? {
-        if let revocation { return .revoked(revocation) }
-        guard self.namedKeyID == pinKeyID else { return .pinKeyChanged(current: pinKeyID) }
-        // rule: store-old-pin-key-on-open-session
-        guard self.identity.hasSameBytes(as: identity) else { return .identityChanged(identity) }
-        return nil
+    package enum Decision: Sendable {
+        /// The attempt is neither counted nor judged.
+        case rejected(AttemptOutcome)
+        case judged(Judgment)
     }
 
-    /// Counts the attempt and then compares the PINs.
-    @inline(__always)
-    package func judge(_ attempts: inout KeptAttempts) -> Judgment {
+    /// Applies the charges that the counts do not include yet, counts the attempt, and then compares the PINs.
+    ///
+    /// - Throws: ``StoreError/corrupt`` if the wallet names a later epoch than the store's.
+    package func judge(
+        _ attempts: inout KeptAttempts,
+        _ state: WalletState,
+        _ pinKeyID: PINKeyID,
+        identity: Sealed,
+        _ facts: StoreFacts
+    ) throws(StoreError) -> Decision {
+        if let revocation = state.revocation(isSolutionRevoked: facts.isSolutionRevoked) {
+            return .rejected(.revoked(revocation))
+        }
+        guard self.namedKeyID == pinKeyID else { return .rejected(.pinKeyChanged(current: pinKeyID)) }
+        // rule: store-old-pin-key-on-open-session
+        guard self.identity.hasSameBytes(as: identity) else { return .rejected(.identityChanged(identity)) }
+        // rule: store-restored-wallet-without-row-is-fresh
+        let isBehind = attempts.enter(try state.missing(of: facts.charges), policy: self.policy)
         let before = attempts.record
         var isJudged = false
         let verdict = attempts.record.judge(self.attemptID, policy: self.policy, now: self.now) {
@@ -56,7 +103,15 @@ extension Attempt {
         }
         // rule: receipt-number-not-growing
         if isJudged { attempts.number &+= 1 }
-        return Judgment(verdict: verdict, isJudged: isJudged, before: before)
+        return .judged(
+            Judgment(
+                verdict: verdict,
+                isJudged: isJudged,
+                isChange: isJudged || attempts.record != before,
+                entersEpoch: isBehind,
+                before: before
+            )
+        )
     }
 }
 

@@ -213,7 +213,7 @@ extension WalletRow {
     }
 
     /// The decision whether to admit a session, made before the PIN state is examined.
-    package enum Admission: Hashable, Sendable {
+    enum Admission: Hashable, Sendable {
         case rejected(SessionOutcome)
         /// The row was changed and must be stored.
         case changed
@@ -221,7 +221,7 @@ extension WalletRow {
     }
 
     /// Accepts the counter from a session's verified proof and records the first session.
-    package mutating func admit(_ session: NewSession) -> Admission {
+    mutating func admit(_ session: NewSession) -> Admission {
         guard self.identity == session.identity else { return .rejected(.identityChanged) }
         guard Self.follows(session.assertionCounter, self.state.assertionCounter) else {
             return .rejected(.counterNotIncreased)
@@ -232,31 +232,8 @@ extension WalletRow {
         return .changed
     }
 
-    /// Returns the answer to an admitted session if the wallet is in use.
-    package func answer(
-        to session: NewSession,
-        attempts: KeptAttempts,
-        epoch: UInt64,
-        receiptVersion: UInt32?,
-        nextPresenceShare: () throws -> Sealed?
-    ) rethrows -> SessionOutcome {
-        let pinState = attempts.record.state(policy: session.policy, now: session.now)
-        let isReleased = pinState != .blockedPermanently
-        return .active(
-            pinKeyID: self.pinKeyID,
-            pinState: pinState,
-            // rule: store-share-for-blocked-wallet
-            presenceShare: isReleased ? self.presenceShare : nil,
-            nextPresenceShare: isReleased ? try nextPresenceShare() : nil,
-            receiptVersion: receiptVersion,
-            attempts: attempts.counts(epoch: epoch)
-        )
-    }
-
     /// Applies the effect of a right PIN to the row, for instructions that write it.
-    ///
-    /// - Parameter isDenied: Looks up the MAC of a recovery code on the deny list, in the same step as the link.
-    package mutating func apply(
+    mutating func apply(
         _ effect: Attempt.Effect,
         isDenied: (_ mac: [UInt8]) throws -> Bool
     ) rethrows -> AttemptOutcome {

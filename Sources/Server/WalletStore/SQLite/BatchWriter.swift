@@ -100,8 +100,8 @@ struct BatchWriter {
             if let signer = self.receipts {
                 self.connection.receipts?.certify(
                     by: signer,
-                    self.connection.receiptVersion,
-                    epoch: UInt64(self.connection.epoch)
+                    self.connection.facts.receiptVersion,
+                    epoch: UInt64(self.connection.facts.epoch)
                 )
             }
             hasChanged = try self.connection.commit()
@@ -284,7 +284,7 @@ final class CommittedFacts: Sendable {
 
     func note(_ connection: StoreConnection) {
         // rule: store-revoked-solution-not-announced
-        self.isSolutionRevoked.store(connection.isSolutionRevoked, ordering: .releasing)
+        self.isSolutionRevoked.store(connection.facts.isSolutionRevoked, ordering: .releasing)
         self.generation.store(connection.generation, ordering: .releasing)
         if let signed = connection.receipts?.signed { self.newestRoot.withLock { $0 = signed } }
     }

@@ -176,12 +176,6 @@ extension StoreConnection {
         if !revocation.mayRegisterAnew { try self.bar(row.hardwareKey) }
         try self.keepAuditMark()  // rule: store-mark-not-kept
     }
-
-    /// Returns the revocation that prevents any release to a wallet: the wallet's own or, if there is none, the
-    /// solution's.
-    func revocation(of state: WalletState) -> Revocation? {
-        state.revocation(isSolutionRevoked: self.isSolutionRevoked)
-    }
 }
 
 extension StoreConnection.Attempted {

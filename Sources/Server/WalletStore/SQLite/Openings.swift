@@ -31,8 +31,8 @@ final class Openings: Sendable {
 
     /// Begins a session that changes nothing; returns nil if the store must begin it.
     func begin(_ session: NewSession) -> SessionOutcome? {
-        guard let opening = self.openings.withLock({ $0.removeValue(forKey: session.walletID) }) else { return nil }
-        return (try? opening.begin(session))?.outcomeWithoutChange
+        guard var opening = self.openings.withLock({ $0.removeValue(forKey: session.walletID) }) else { return nil }
+        return (try? opening.wallet.begin(session, opening.facts))?.outcomeWithoutChange
     }
 
     func forget(_ wallet: WalletID) {
@@ -46,47 +46,10 @@ final class Openings: Sendable {
 
 /// The data needed to open a session.
 struct Opening: Sendable {
-    let row: WalletRow
-    /// The wallet's attempts, or nil if damaged.
-    var judged: StoreConnection.Attempted?
-    let revocation: Revocation?
-    var nextPresenceShare: Sealed?
-    let receiptVersion: UInt32?
-    /// The store's epoch.
-    let epoch: UInt32
-
-    /// The outcome of a session and the rows that it changes.
-    struct Session {
-        let outcome: SessionOutcome
-        var newRow: WalletRow?
-        var newAttempts: StoreConnection.Attempted?
-
-        /// The outcome, or nil if the session changes any row.
-        var outcomeWithoutChange: SessionOutcome? {
-            self.newRow == nil && self.newAttempts == nil ? self.outcome : nil
-        }
-    }
-
-    /// Returns the session that results if a proof was verified against this data.
-    func begin(_ session: NewSession) throws -> Session {
-        var row = self.row
-        let admission = row.admit(session)
-        if case .rejected(let outcome) = admission { return Session(outcome: outcome) }
-        let newRow = admission == .changed ? row : nil
-        if let revocation = self.revocation { return Session(outcome: .revoked(revocation), newRow: newRow) }
-        guard var judged = self.judged else { throw StoreError.corrupt }
-        let isCorrected = judged.attempts.record.holdBlockToItsLength(now: session.now)
-        return Session(
-            outcome: self.row.answer(
-                to: session,
-                attempts: judged.attempts,
-                epoch: UInt64(self.epoch),
-                receiptVersion: self.receiptVersion
-            ) { self.nextPresenceShare },
-            newRow: newRow,
-            newAttempts: isCorrected ? judged : nil
-        )
-    }
+    var wallet: StoredWallet
+    /// The attempts as stored.
+    let onFile: [UInt8]
+    let facts: StoreFacts
 }
 
 /// Opens a session: a read provides the data to verify the proof, then the session itself begins.
@@ -94,42 +57,39 @@ extension StoreConnection {
     /// Returns the data needed to verify a proof, and keeps the rest for the session (``Openings``).
     func identity(of wallet: WalletID) throws -> StoredIdentity? {
         guard let opening = try self.opening(of: wallet) else { return nil }
-        let isPlain = opening.row.state.epoch == self.epoch && !self.hasNextShares
+        let row = opening.wallet.row
+        let isPlain = row.state.epoch == self.facts.epoch && !self.hasNextShares
         if isPlain, !self.db.isInsideTransaction { self.known.openings.note(opening, of: wallet) }
         return StoredIdentity(
-            identity: opening.row.identity,
-            mayRegisterAgain: opening.row.state.revocation == nil && !opening.row.state.sessionOpened
+            identity: row.identity,
+            mayRegisterAgain: row.state.revocation == nil && !row.state.sessionOpened
         )
     }
 
     func beginSession(_ session: NewSession) throws -> SessionOutcome {
-        let (begun, isBehind) = try self.findSession(session)
-        if let attempts = begun.newAttempts {
-            try self.keep(attempts, of: session.walletID)
-            if isBehind { try self.nameEpoch(of: session.walletID) }
+        guard let (begun, opening) = try self.findSession(session) else { return .identityChanged }
+        let wallet = opening.wallet
+        if begun.changesAttempts, let attempts = wallet.attempts {
+            let judged = Attempted(row: JudgedRow(wallet.row), attempts: attempts, onFile: opening.onFile)
+            try self.keep(judged, of: session.walletID)
         }
-        // The new row comes last: it makes ``KnownWallets`` forget the old one, which the attempts were kept with.
-        if let row = begun.newRow { try self.keep(row) }
+        // The row comes last: it makes ``KnownWallets`` forget the one that the attempts were kept with.
+        if begun.changesRow { try self.keep(wallet.row) }
         return begun.outcome
     }
 
     /// Returns the outcome of a session that changes nothing, as most do, or nil if it must begin in a transaction.
     func sessionWithoutChange(_ session: NewSession) throws -> SessionOutcome? {
         guard session.assertionCounter == nil else { return nil }
-        return try self.findSession(session).begun.outcomeWithoutChange
+        guard let (begun, _) = try self.findSession(session) else { return .identityChanged }
+        return begun.outcomeWithoutChange
     }
 
-    private func findSession(_ session: NewSession) throws -> (begun: Opening.Session, isBehind: Bool) {
-        guard var opening = try self.opening(of: session.walletID) else {
-            return (Opening.Session(outcome: .identityChanged), false)
-        }
-        opening.nextPresenceShare = try self.nextShares(of: opening.row.key).presence
-        var isBehind = false
-        if var judged = opening.judged {
-            isBehind = try self.enterEpoch(&judged, policy: session.policy)
-            opening.judged = judged
-        }
-        return (try opening.begin(session), isBehind)
+    /// Returns the session and the wallet that it leaves, or nil for an unknown wallet.
+    private func findSession(_ session: NewSession) throws -> (begun: BegunSession, opening: Opening)? {
+        guard var opening = try self.opening(of: session.walletID) else { return nil }
+        opening.wallet.next = try self.nextShares(of: opening.wallet.row.key)
+        return (try opening.wallet.begin(session, self.facts), opening)
     }
 
     /// Reads a wallet and its attempts.
@@ -139,16 +99,21 @@ extension StoreConnection {
         let statement = self.statements.opening
         statement.bind(wallet.bytes, at: 1)
         return try statement.first { found in
-            let row = try WalletRow(found)
             let onFile = found.bytes(WalletRow.columnCount) ?? []
             let attempts = KeptAttempts(decoding: onFile, of: wallet, by: self.key)
             return Opening(
-                row: row,
-                judged: attempts.map { Attempted(row: JudgedRow(row), attempts: $0, onFile: onFile) },
-                revocation: self.revocation(of: row.state),
-                receiptVersion: self.receiptVersion,
-                epoch: self.epoch
+                wallet: StoredWallet(row: try WalletRow(found), attempts: attempts, next: NextShares()),
+                onFile: onFile,
+                facts: self.facts
             )
         }
+    }
+}
+
+extension BegunSession {
+    /// The outcome, or nil if the session changes the wallet.
+    fileprivate var outcomeWithoutChange: SessionOutcome? {
+        // rule: store-session-not-stored
+        self.changesRow || self.changesAttempts ? nil : self.outcome
     }
 }

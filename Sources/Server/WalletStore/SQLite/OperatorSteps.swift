@@ -8,7 +8,7 @@ extension SQLiteWalletStore {
     /// The maximum number of rows read by one step, which takes about a millisecond if they are in memory.
     static let searchedAtOnce = 2000
 
-    package func report(of wallet: WalletID) async throws(StoreError) -> StoredWallet? {
+    package func report(of wallet: WalletID) async throws(StoreError) -> WalletReport? {
         try await self.queue.perform { try $0.report(of: wallet) }
     }
 
@@ -112,7 +112,7 @@ extension SQLiteWalletStore {
 ///
 /// They are rare, so their statements are compiled on each use and add no cost to PIN checks.
 extension StoreConnection {
-    func report(of wallet: WalletID) throws -> StoredWallet? {
+    func report(of wallet: WalletID) throws -> WalletReport? {
         guard let row = try self.wallet(wallet) else { return nil }
         let facts = try Row.fetchOne(
             self.db,
@@ -125,26 +125,26 @@ extension StoreConnection {
             arguments: [row.key.number]
         )
         guard let facts, let attested = String.fromDatabaseValue(facts[1]) else { throw StoreError.corrupt }
-        return StoredWallet(
+        return WalletReport(
             identity: row.identity,
             registeredAt: Timestamp(milliseconds: try facts.number(0)),
             sessionOpened: row.state.sessionOpened,
             lastSession: Int64.fromDatabaseValue(facts[2]).map { Timestamp(milliseconds: $0) },
             revocation: row.state.revocation,
             revokedAt: row.state.revokedAt,
-            isSolutionRevoked: self.isSolutionRevoked,
+            isSolutionRevoked: self.facts.isSolutionRevoked,
             isLinkedToRecoveryCode: row.state.isLinked,
             hasDeletionCode: !row.deletionCode.isEmpty,
             assertionCounter: row.state.assertionCounter,
             attempts: try self.attempts(in: facts, at: 3, of: wallet)?.record,
-            epochCharges: try self.charges(after: row.state),
+            epochCharges: try row.state.missing(of: self.facts.charges),
             attested: attested
         )
     }
 
     /// Sets whether the solution is revoked; returns whether this changed anything.
     func changeSolution(isRevoked: Bool) throws -> Bool {
-        guard self.isSolutionRevoked != isRevoked else { return false }
+        guard self.facts.isSolutionRevoked != isRevoked else { return false }
         try self.setSolutionRevoked(isRevoked)
         return true
     }
@@ -252,7 +252,7 @@ extension StoreConnection {
         return try rows.map { row in
             let state = try? row.walletState(2)
             let wallet: WalletID = try row.identifier(1)
-            let charges = state.flatMap { try? self.charges(after: $0) }
+            let charges = state.flatMap { try? $0.missing(of: self.facts.charges) }
             let attempts = charges == nil ? nil : try self.attempts(in: row, at: 4, of: wallet)
             return StoredListing(
                 cursor: UInt64(bitPattern: try row.number(0)),

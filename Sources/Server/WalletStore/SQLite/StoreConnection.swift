@@ -11,20 +11,10 @@ final class StoreConnection {
     /// The key for the MACs of attempt records.
     let key: RecordKey
     private(set) var statements: Statements
-    /// Whether the solution is revoked, as of the current transaction.
+    /// The store's facts, as of the current transaction.
     ///
-    /// Read again after a rollback and otherwise changed only here.
-    private(set) var isSolutionRevoked = false
-    /// The newest version of the vault's keys that was activated, as of the current transaction; nil before the first.
-    ///
-    /// Read again after a rollback and otherwise changed only by ``note(vaultVersion:check:at:)``.
-    private(set) var receiptVersion: UInt32?
-    /// The charges of all epochs except the first, in order.
-    ///
-    /// Only a restore changes them, before the store is served.
-    private(set) var epochCharges: [EpochCharge] = []
-    /// The store's epoch, which starts at 1.
-    private(set) var epoch: UInt32 = 1
+    /// Read again after a rollback and otherwise changed only by the steps that write them.
+    private(set) var facts = StoreFacts()
     /// The cached rows of recently judged wallets, so that judging one of them again requires no read.
     let known: KnownWallets
     /// Whether any wallet has next shares.
@@ -76,8 +66,7 @@ final class StoreConnection {
 
     /// Reads the epochs and their charges.
     func readEpochs() throws {
-        self.epochCharges = try self.epochs().map { EpochCharge($0.rule, openedAt: $0.openedAt) }
-        self.epoch = UInt32(self.epochCharges.count + 1)
+        self.facts.charges = try self.epochs().map { EpochCharge($0.rule, openedAt: $0.openedAt) }
     }
 
     func begin() throws {
@@ -158,7 +147,7 @@ final class StoreConnection {
 
     /// Reads the version that announces and signs, and forgets the sessions that were read with another one.
     func readReceiptVersion() throws {
-        self.receiptVersion = try self.vaultVersions().last?.version
+        self.facts.receiptVersion = try self.vaultVersions().last?.version
         self.known.openings.forgetAll()
     }
 
@@ -166,7 +155,7 @@ final class StoreConnection {
         guard let isRevoked = try self.statements.solution.first({ row in row.number(0).map { $0 != 0 } }) ?? nil else {
             throw StoreError.corrupt
         }
-        self.isSolutionRevoked = isRevoked
+        self.facts.isSolutionRevoked = isRevoked
     }
 }
 

@@ -12,7 +12,7 @@ extension StoreConnection {
     private static let largestShare = 512
 
     func register(_ registration: NewRegistration) throws -> RegisterOutcome {
-        if self.isSolutionRevoked { return .solutionRevoked }
+        if self.facts.isSolutionRevoked { return .solutionRevoked }
         // rule: store-barred-key-registers
         if try self.isBarred(registration.hardwareKeyDigest) { return .hardwareKeyBarred }
         if let row = try self.wallet(registration.walletID) {
@@ -21,7 +21,7 @@ extension StoreConnection {
             try self.remove([row.key])
         }
         try self.insert(registration)
-        return .registered(receiptVersion: self.receiptVersion)
+        return .registered(receiptVersion: self.facts.receiptVersion)
     }
 
     /// Bars the hardware key of a wallet whose device is not allowed to register again.
@@ -46,7 +46,7 @@ extension StoreConnection {
             "sealed shares and codes must fit into a row"
         )
         var state = WalletState()
-        state.epoch = self.epoch
+        state.epoch = self.facts.epoch
         state.assertionCounter = registration.assertionCounter
         try self.db.makeStatement(
             sql: """
@@ -121,58 +121,40 @@ extension StoreConnection {
 
     private func decide(_ attempt: Attempt, stating leaf: inout AttemptLeaf?) throws -> AttemptOutcome {
         guard var found = try self.attempted(attempt.walletID) else { throw StoreError.corrupt }
-        let rejection = attempt.rejection(
-            ended: self.revocation(of: found.row.state),
-            pinKeyID: found.row.pinKeyID,
-            identity: found.row.identity
-        )
-        if let rejection { return rejection }
-        let isBehind = try self.enterEpoch(&found, policy: attempt.policy)
-        let before = found.attempts.record
-        let judgment = attempt.judge(&found.attempts)
-        let (verdict, isJudged) = (judgment.verdict, judgment.isJudged)
-        if self.receipts != nil { leaf = judgment.leaf(of: attempt, after: found.attempts) }
-        if isJudged || found.attempts.record != before {
-            try self.keep(found, of: attempt.walletID)
-            if isBehind { try self.nameEpoch(of: attempt.walletID) }
+        let row = found.row
+        let judgment: Judgment
+        switch try attempt.judge(&found.attempts, row.state, row.pinKeyID, identity: row.identity, self.facts) {
+        case .rejected(let outcome): return outcome
+        case .judged(let made): judgment = made
         }
-        guard isJudged else { return .notValid(verdict) }
+        if self.receipts != nil { leaf = judgment.leaf(of: attempt, after: found.attempts) }
+        if judgment.isChange {  // rule: store-count-not-kept
+            try self.keep(found, of: attempt.walletID)
+            if judgment.entersEpoch { try self.nameEpoch(of: attempt.walletID) }
+        }
+        guard judgment.isJudged else { return .notValid(judgment.verdict) }
         switch attempt.effect {
-        case .releaseShare:
-            // Read this for every verdict. Otherwise, with a damaged row, a wrong PIN would be counted but a right one
-            // would not.
-            let next = try self.nextShares(of: found.row.key).unlock
-            guard verdict == .valid else { return .notValid(verdict, hasNextShare: next != nil) }
-            return .valid(.unlockShare(found.row.unlockShare, next: next))
+        case .releaseShare: return judgment.release(row.unlockShare, next: try self.nextShares(of: row.key).unlock)
         case .readDeletionCode:
             guard let wallet = try self.wallet(attempt.walletID) else { throw StoreError.corrupt }
-            let code = wallet.deletionCode
-            return verdict == .valid ? .valid(.deletionCode(code.isEmpty ? nil : code)) : .notValid(verdict)
+            return judgment.release(deletionCode: wallet.deletionCode)
         case .replacePINKey, .linkRecoveryCode:
-            return try self.writeEffect(of: attempt, verdict: verdict)
+            return try self.writeEffect(of: attempt, judgment)
         }
     }
 
     /// Writes the wallet's row for every verdict.
     ///
-    /// The effect is included only if the PIN is valid.
-    private func writeEffect(of attempt: Attempt, verdict: PINVerdict) throws -> AttemptOutcome {
-        guard var row = try self.wallet(attempt.walletID) else { throw StoreError.corrupt }
-        let outcome = verdict == .valid ? try self.apply(attempt, to: &row) : .notValid(verdict)
-        try self.keep(row)
-        return outcome
-    }
-
-    /// Applies the effect of a right PIN.
-    ///
     /// A link checks the deny list in the same step. Whether the link or the denial comes first, no link to a denied
     /// code is missed.
-    private func apply(_ attempt: Attempt, to row: inout WalletRow) throws -> AttemptOutcome {
-        let outcome = try row.apply(attempt.effect) { try self.isDenied($0) }
+    private func writeEffect(of attempt: Attempt, _ judgment: Judgment) throws -> AttemptOutcome {
+        guard var row = try self.wallet(attempt.walletID) else { throw StoreError.corrupt }
+        let outcome = try judgment.apply(attempt.effect, to: &row) { try self.isDenied($0) }
         if outcome == .valid(.recoveryCodeLinked) {
             // rule: store-link-during-search
             for search in self.linkedDuring.keys { self.linkedDuring[search]?.insert(attempt.walletID) }
         }
+        try self.keep(row)  // rule: store-change-not-kept
         return outcome
     }
 
@@ -189,25 +171,10 @@ extension StoreConnection {
 /// all epochs since then had been applied. The commit that applies a charge also writes the new epoch, so a charge is
 /// neither forgotten nor applied twice. That commit is the same for every verdict.
 extension StoreConnection {
-    /// Applies the charges that the wallet's counts do not include yet.
-    ///
-    /// Returns whether any charge applied. Except for a wallet's first attempt after a restore, this only compares two
-    /// numbers.
-    func enterEpoch(_ found: inout Attempted, policy: AttemptPolicy) throws -> Bool {
-        // rule: store-restored-wallet-without-row-is-fresh
-        guard found.row.state.epoch != self.epoch else { return false }
-        return found.attempts.enter(try self.charges(after: found.row.state), policy: policy)
-    }
-
-    /// Returns the charges that a wallet's counts do not include yet; throws if the wallet comes from another file.
-    func charges(after state: WalletState) throws -> ArraySlice<EpochCharge> {
-        try state.missing(of: self.epochCharges)
-    }
-
     /// Writes the store's epoch to the wallet's row, because the wallet's attempts have been charged up to that epoch.
     func nameEpoch(of wallet: WalletID) throws {
         guard var row = try self.wallet(wallet) else { throw StoreError.corrupt }
-        row.state.epoch = self.epoch
+        row.state.epoch = self.facts.epoch
         try self.keep(row)
     }
 
@@ -334,7 +301,7 @@ extension StoreConnection {
     func revoke(wallets: [WalletID], at now: Timestamp) throws -> WalletsRevocationOutcome {
         var rows: [WalletRow] = []
         var unknown: [WalletID] = []
-        for id in wallets {
+        for id in wallets.once {
             if let row = try self.wallet(id) { rows.append(row) } else { unknown.append(id) }
         }
         guard unknown.isEmpty else { return .unknown(unknown) }
