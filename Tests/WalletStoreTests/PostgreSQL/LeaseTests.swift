@@ -208,8 +208,8 @@ struct LeaseTests {
         let store = try await self.server("a")
         let lease = try self.servers.lease(of: store)
         let (connections, early) = (Connections(), LeasedServers.Event())
-        lease.serve { wallets in
-            if lease.isHeld { early.happen() }
+        lease.serve { [weak store] wallets in
+            if store?.lease?.isHeld ?? false { early.happen() }
             connections.settled.withLock { $0.append(wallets) }
         } load: {
             (0, 0)
