@@ -129,6 +129,9 @@ struct Examination {
     /// server's user root's rights.
     private mutating func checkWitness() async {
         guard let witness = Witness(self.settings) else { return }
+        guard !Drill.isMarked(self.dataFolder) else {
+            return self.add(.good(.witness, "not asked about a drill's store"))
+        }
         let owner = try? DurableFile.owner(of: self.settings[SettingTable.vaultKeyFile])
         guard self.settings[SettingTable.witnessProgram] == nil || owner == Accounts.currentUser else {
             return self.add(.good(.witness, "not asked: its program runs only as the server's user, with sudo -u"))
