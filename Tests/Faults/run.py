@@ -516,7 +516,7 @@ def without_room(bench, folder, server, number, end):
     """Loads a server that has no room, ends the shortage, and judges the same server and the next one."""
     _, output = bench.load(folder, "wrong=1", "2s", "--max-wrong-per-wallet", 3)
     end()
-    names_reason = f"errno {number}:" in server.output
+    names_reason = f"({errno.errorcode[number]})" in server.output
     if "violations 0" not in output:
         return Outcome("GUESSES GIVEN BACK", True, output + server.output)
     if server.process.poll() is not None:
