@@ -81,6 +81,14 @@ package struct StoredIdentity: Hashable, Sendable {
         self.identity = identity
         self.mayRegisterAgain = mayRegisterAgain
     }
+
+    /// Creates the identity in a wallet's row.
+    package init(_ row: WalletRow) {
+        self.init(
+            identity: row.identity,
+            mayRegisterAgain: row.state.revocation == nil && !row.state.sessionOpened
+        )
+    }
 }
 
 /// A session whose device proof has been verified.

@@ -98,8 +98,7 @@ package struct RevokeWallets: AdminCall {
         }
 
         func call() -> RevokeWallets {
-            var seen: Set<WalletID> = []
-            return RevokeWallets(self.wallets.filter { seen.insert($0).inserted })
+            RevokeWallets(self.wallets.once)
         }
 
         func draw(_ reply: Reply, on page: inout Page) {

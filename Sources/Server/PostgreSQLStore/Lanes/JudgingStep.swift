@@ -85,12 +85,7 @@ extension JudgingStep {
         case .probe(let answer):
             return .answer { answer(.success(())) }
         case .identity(_, let answer):
-            let identity = known.map {
-                StoredIdentity(
-                    identity: $0.wallet.row.identity,
-                    mayRegisterAgain: $0.wallet.row.state.revocation == nil && !$0.wallet.row.state.sessionOpened
-                )
-            }
+            let identity = known.map { StoredIdentity($0.wallet.row) }
             return .answer { answer(.success(identity)) }
         case .judge(var attempt, let answer):
             guard var values = known else { throw StoreError.corrupt }

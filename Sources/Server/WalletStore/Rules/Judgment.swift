@@ -38,6 +38,8 @@ package struct Judgment: Sendable {
 
 /// The effects of an attempt by its verdict.
 extension Judgment {
+    /// Returns the outcome of an instruction that releases the unlock share.
+    ///
     /// - Parameter next: The next share, which a store reads for every verdict. Otherwise, with a damaged row, a wrong
     ///   PIN would be counted but a right one would not.
     package func release(_ share: Sealed, next: Sealed?) -> AttemptOutcome {
@@ -48,6 +50,7 @@ extension Judgment {
         return .valid(.unlockShare(share, next: next))
     }
 
+    /// Returns the outcome of an instruction that reads the deletion code, which is empty if the wallet has none.
     package func release(deletionCode: Sealed) -> AttemptOutcome {
         guard self.verdict == .valid else { return .notValid(self.verdict) }
         return .valid(.deletionCode(deletionCode.isEmpty ? nil : deletionCode))

@@ -60,10 +60,7 @@ extension StoreConnection {
         let row = opening.wallet.row
         let isPlain = row.state.epoch == self.facts.epoch && !self.hasNextShares
         if isPlain, !self.db.isInsideTransaction { self.known.openings.note(opening, of: wallet) }
-        return StoredIdentity(
-            identity: row.identity,
-            mayRegisterAgain: row.state.revocation == nil && !row.state.sessionOpened
-        )
+        return StoredIdentity(row)
     }
 
     func beginSession(_ session: NewSession) throws -> SessionOutcome {
