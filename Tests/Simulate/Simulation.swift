@@ -136,11 +136,11 @@ final class Simulation: @unchecked Sendable {
             self.scheduler.schedule(after: fault.time, in: self.world) { self.apply(fault) }
         }
         for (phone, visits) in zip(self.phones, self.plan.visits) { phone.begin(visits) }
-        self.scheduler.run { self.isOver }
+        self.scheduler.run { self.isOver || self.isTooLate }
     }
 
     private var isOver: Bool {
-        self.observer.violation != nil || self.observer.isEnded || self.phones.allSatisfy(\.isDone) || self.isTooLate
+        self.observer.violation != nil || self.observer.isEnded || self.phones.allSatisfy(\.isDone)
     }
 
     /// Whether the phones' last attempts should have ended hours ago.
@@ -150,14 +150,14 @@ final class Simulation: @unchecked Sendable {
 
     /// Continues the run inside a function that must not return.
     func neverReturn() -> Never {
-        self.scheduler.run { self.isOver }
+        self.scheduler.run { self.isOver || self.isTooLate }
         self.finish()
         DispatchSemaphore(value: 0).wait()
         preconditionFailure("nothing signals the semaphore")
     }
 
     private func finish() {
-        if !self.isOver || self.isTooLate {
+        if !self.isOver {
             let isEndless = self.isTooLate || self.scheduler.stepCount >= Scheduler.mostSteps
             self.observer.report(isEndless ? "the run does not end" : "the run has come to a standstill")
         }

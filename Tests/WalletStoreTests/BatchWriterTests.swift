@@ -76,8 +76,8 @@ struct BatchWriterTests {
                 }
             ])
             let found = Mutex(true)
-            writer.run([Answers().step("") { connection in found.withLock { $0 = connection.facts.isSolutionRevoked } }]
-            )
+            let read = Answers().step("") { connection in found.withLock { $0 = connection.facts.isSolutionRevoked } }
+            writer.run([read])
             return found.withLock(\.self)
         }
         #expect(!isRevoked)

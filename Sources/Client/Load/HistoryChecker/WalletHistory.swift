@@ -432,7 +432,7 @@ extension WalletHistory {
         if linearization.mayTake(lost, before: .max) { return true }
         guard !lost.isRepeated else { return false }
         return self.lost.contains { other in
-            guard other.id != lost.id, other.operation == lost.operation, !other.isRepeated,
+            guard other.id != lost.id, OperationClass(other) == OperationClass(lost),
                 let exchanged = linearization.exchanging(lost, other)
             else { return false }
             return exchanged.state != linearization.state || exchanged.mayTake(lost, before: .max)
