@@ -63,15 +63,19 @@ struct HookTests {
         #expect(self.bench.reported.first?.hasPrefix("biometric hook: ") ?? false)
     }
 
-    @Test("a program that exceeds its time limit is killed with its child processes")
+    @Test("a program that exceeds its time limit is killed with its child processes, also those in another session")
     func overTime() async throws {
-        let lines = #"sleep 600 & echo $! > "$FOLDER/child"; echo $$ > "$FOLDER/leader"; wait"#
+        let lines = """
+            sleep 600 & echo $! > "$FOLDER/child"
+            setsid sleep 600 & echo $! > "$FOLDER/session"
+            echo $$ > "$FOLDER/leader"; wait
+            """
         // Long enough for a slow machine.
         for limit in [1, 5, 30] where self.bench.text("leader") == nil {
             #expect(try await self.prompt(lines, within: .seconds(limit)) == .cancelled)
         }
         #expect(self.bench.reported.allSatisfy { $0.contains("longer than") } && !self.bench.reported.isEmpty)
-        for name in ["child", "leader"] {
+        for name in ["child", "session", "leader"] {
             let text = try #require(self.bench.text(name))
             let id = try #require(Int32(text.filter(\.isNumber)))
             #expect(await eventually { !isRunning(id) }, "\(name)")
@@ -104,7 +108,8 @@ struct HookTests {
         let names = Set(lines.compactMap { $0.split(separator: "=").first.map(String.init) })
         // The shell adds some variables.
         let shell: Set = ["PWD", "OLDPWD", "SHLVL", "_"]
-        #expect(names.subtracting(shell).isSubset(of: ["PATH", "HOME", "LANG", "TMPDIR", "REMOTE_PIN_HOOK"]))
+        let known: Set = ["PATH", "HOME", "LANG", "TMPDIR", "REMOTE_PIN_HOOK", "PIN_PROGRAM_START"]
+        #expect(names.subtracting(shell).isSubset(of: known))
         #expect(lines.contains("REMOTE_PIN_HOOK=biometric"))
         let session = try #require(self.bench.text("session"))
         let own = try String(decoding: Data(contentsOf: URL(filePath: "/proc/self/stat")), as: UTF8.self)

@@ -1,5 +1,4 @@
 package import ChildPrograms
-internal import Dispatch
 internal import HostSystem
 package import Logging
 internal import NIOCore
@@ -22,7 +21,7 @@ package struct OperatorChannel: Sendable {
     package let kind: Kind
     package let path: String
     private let arguments: [String]
-    private let group = StartedGroup()
+    private let running = RunningProgram()
     private static let connectLimit = TimeAmount.seconds(5)
 
     package static func program(_ path: String, arguments: [String]) -> Self {
@@ -47,19 +46,18 @@ package struct OperatorChannel: Sendable {
     ) async throws -> (output: Output.OutputType, status: TerminationStatus) {
         // A write to a program that has exited must fail instead of killing this process.
         StandardStreams.ignoreBrokenPipes()
-        let mark = StartMark()
-        self.group.starts()
-        defer { self.group.hasEnded() }
+        let program = self.running.starts()
+        defer { self.running.hasEnded() }
         let run = try await Subprocess.run(
             .path(FilePath(self.path)),
             arguments: Arguments(self.arguments),
-            environment: mark.environment,
+            environment: program.environment,
             platformOptions: .ownSession,
             input: .inputWriter,
             output: output,
             error: .sequence
         ) { execution in
-            self.group.runs(execution.processIdentifier.value, mark)
+            program.runs(execution.processIdentifier.value)
             async let read: Void = messages.read(execution.standardError)
             do {
                 try await feed { line in
@@ -71,7 +69,7 @@ package struct OperatorChannel: Sendable {
                 try await execution.standardInputWriter.finish()
             } catch {
                 // If the program closed its input but kept running, this call would block.
-                mark.end(execution.processIdentifier.value)
+                program.end()
             }
             await read
         }
@@ -93,7 +91,7 @@ package struct OperatorChannel: Sendable {
     }
 
     /// Kills the running program without waiting, because this process is about to exit.
-    package func endAtOnce() { self.group.end() }
+    package func endAtOnce() { self.running.end() }
 
     /// Thrown if the program does not read any more lines.
     private struct HasEnded: Error {}
@@ -122,48 +120,26 @@ extension ProgramMessages {
     }
 }
 
-/// The running program, with all processes that it started.
-private final class StartedGroup: Sendable {
-    private enum State {
-        case none
-        /// The program may already be running, but its process id is not known yet.
-        case starting
-        case running(leader: Int32, StartMark)
-    }
+/// The channel's running program, if any.
+private final class RunningProgram: Sendable {
+    private let program = Mutex<StartedProgram?>(nil)
 
-    private let state = Mutex(State.none)
-    private let isKnown = DispatchSemaphore(value: 0)
-    /// The time to wait for a start in progress.
-    private static let patience = DispatchTimeInterval.seconds(1)
-
-    func starts() {
-        self.state.withLock { state in
-            guard case .none = state else { preconditionFailure("a channel runs one program at a time") }
-            state = .starting
+    func starts() -> StartedProgram {
+        self.program.withLock { program in
+            precondition(program == nil, "a channel runs one program at a time")
+            let started = StartedProgram()
+            program = started
+            return started
         }
     }
 
-    func runs(_ leader: Int32, _ mark: StartMark) {
-        self.state.withLock { $0 = .running(leader: leader, mark) }
-        self.isKnown.signal()
-    }
-
-    /// Kills the processes that the program left behind, which would otherwise pile up with each start, and forgets the
-    /// process id, which the system may reuse.
+    /// Kills the processes that the program left behind, which would otherwise pile up with each start.
     func hasEnded() {
-        self.state.withLock { state in
-            if case .running(let leader, let mark) = state { mark.end(leader) }
-            state = .none
+        self.program.withLock { program in
+            program?.hasEnded(killing: true)
+            program = nil
         }
-        self.isKnown.signal()
     }
 
-    /// Kills them, after waiting briefly if a start is in progress.
-    func end() {
-        let deadline = DispatchTime.now() + Self.patience
-        while self.state.withLock({ if case .starting = $0 { true } else { false } }) {
-            guard self.isKnown.wait(timeout: deadline) == .success else { break }
-        }
-        self.state.withLock { if case .running(let leader, let mark) = $0 { mark.end(leader) } }
-    }
+    func end() { self.program.withLock(\.self)?.end() }
 }

@@ -16,7 +16,7 @@ struct HookProgram: Sendable {
     init(kind: DeviceHooks.Kind, command: HookCommand) {
         self.kind = kind
         self.command = command
-        RunningHook.endAllWithProcess()
+        RunningHooks.endWithProcess()
     }
 
     /// The maximum number of bytes read from standard output and from standard error.
@@ -47,19 +47,19 @@ struct HookProgram: Sendable {
     private func run(_ input: [UInt8]) async -> Result<[UInt8], HookFailure> {
         // Writing to a program that has exited should fail with EPIPE instead of killing this process.
         StandardStreams.ignoreBrokenPipes()
-        let hook = RunningHook()
-        defer { hook.end() }
+        let program = RunningHooks.start()
+        defer { RunningHooks.remove(program) }
         do {
             let run = try await Subprocess.run(
                 .name("sh"),
                 arguments: ["-c", self.command.line],
-                environment: .minimal.updating(["REMOTE_PIN_HOOK": self.kind.rawValue]),
+                environment: program.environment.updating(["REMOTE_PIN_HOOK": self.kind.rawValue]),
                 platformOptions: .ownSession,
                 input: .inputWriter,
                 output: .bytes(limit: Self.outputLimit),
                 error: .bytes(limit: Self.outputLimit)
             ) { execution in
-                hook.begin(execution.processIdentifier.value)
+                program.runs(execution.processIdentifier.value)
                 // A program that does not need the question may exit without reading it.
                 _ = try? await execution.standardInputWriter.write(input)
                 try? await execution.standardInputWriter.finish()
@@ -93,29 +93,28 @@ struct HookProgram: Sendable {
     }
 }
 
-/// A program that answers a question at the moment, and the group of its processes.
+/// The programs that answer a question at the moment.
 ///
-/// It has a separate session, so a signal to the wallet does not reach it, and if it is stopped or ignores signals, it
-/// does not notice that the wallet has ended.
-private final class RunningHook: Sendable {
-    private static let groups = Mutex<Set<Int32>>([])
+/// Each has a separate session, so a signal to the wallet does not reach it, and if it is stopped or ignores signals,
+/// it does not notice that the wallet has ended.
+private enum RunningHooks {
+    private static let programs = Mutex<[ObjectIdentifier: StartedProgram]>([:])
     private static let isPrepared: Void = ProcessEnd.beforeSignals {
-        for group in RunningHook.groups.withLock(\.self) { ProcessEnd.ofGroup(group) }
+        for program in Self.programs.withLock(\.self).values { program.end() }
     }
-
-    private let group = Mutex<Int32?>(nil)
 
     /// Kills all running programs before a signal ends this process.
-    static func endAllWithProcess() { _ = self.isPrepared }
+    static func endWithProcess() { _ = self.isPrepared }
 
-    func begin(_ group: Int32) {
-        self.group.withLock { $0 = group }
-        Self.groups.withLock { _ = $0.insert(group) }
+    static func start() -> StartedProgram {
+        let program = StartedProgram()
+        self.programs.withLock { $0[ObjectIdentifier(program)] = program }
+        return program
     }
 
-    func end() {
-        guard let group = self.group.withLock(\.self) else { return }
-        Self.groups.withLock { _ = $0.remove(group) }
+    static func remove(_ program: StartedProgram) {
+        self.programs.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(program)) }
+        program.hasEnded(killing: Task.isCancelled)
     }
 }
 
