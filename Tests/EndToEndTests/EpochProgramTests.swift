@@ -34,13 +34,9 @@ struct EpochProgramTests {
         return try self.database.settings(of: name, folder: self.lab.folder).merging(own) { $1 }
     }
 
-    /// Serves the lab as one of several servers, on the lab's last port or on a free one.
-    private func start(_ name: String, onFreePort: Bool = false) async throws -> ServerProcess {
-        if onFreePort {
-            var file = try LabFile(of: self.lab.lab)
-            file.port = 0
-            try file.write(to: self.lab.lab)
-        }
+    /// Serves the lab as one of several servers, on the lab's last port or on a new one.
+    private func start(_ name: String, onNewPort: Bool = false) async throws -> ServerProcess {
+        if onNewPort { try self.lab.use(port: TestPort.next()) }
         return try await ServerProcess.start(["serve", self.lab.lab.path], environment: self.settings(name))
     }
 
@@ -98,8 +94,8 @@ struct EpochProgramTests {
 
     @Test("a restored dump is not served until an epoch charges each wallet and repeats what all logs record")
     func restoredDump() async throws {
-        let first = try await self.start("a", onFreePort: true)
-        let second = try await self.start("b", onFreePort: true)
+        let first = try await self.start("a", onNewPort: true)
+        let second = try await self.start("b", onNewPort: true)
         let (wallet, revoked) = (
             try await self.lab.register(pin: Self.pin), try await self.lab.register(pin: Self.pin)
         )
@@ -157,7 +153,7 @@ struct EpochProgramTests {
 
     @Test("a restarted server remembers its confirmed commits without its mark, and stops all servers")
     func rememberedByLog() async throws {
-        let first = try await self.start("a", onFreePort: true)
+        let first = try await self.start("a", onNewPort: true)
         let wallet = try await self.lab.register(pin: Self.pin)
         for _ in 0..<9 { _ = try await wallet.openSession().check(Self.pin) }
         #expect(await first.terminate() == 0)
@@ -200,8 +196,8 @@ struct EpochProgramTests {
         arguments: [true, false]
     )
     func cutOff(isKnown: Bool) async throws {
-        let first = try await self.start("a", onFreePort: true)
-        let second = try await self.start("b", onFreePort: true)
+        let first = try await self.start("a", onNewPort: true)
+        let second = try await self.start("b", onNewPort: true)
         let wallet = try await self.lab.register(pin: Self.pin)
         var copy = isKnown ? "" : try self.copyLog(of: "b")
         for _ in 0..<3 { _ = try await wallet.openSession().check(Self.pin) }
@@ -233,8 +229,8 @@ struct EpochProgramTests {
 
     @Test("a server does not start if its log shows commits that no epoch accounts for, even without its mark")
     func cutOffByLog() async throws {
-        #expect(await (try self.start("a", onFreePort: true)).terminate() == 0)
-        let second = try await self.start("b", onFreePort: true)
+        #expect(await (try self.start("a", onNewPort: true)).terminate() == 0)
+        let second = try await self.start("b", onNewPort: true)
         let wallet = try await self.lab.register(pin: Self.pin)
         let copy = try self.copyLog(of: "b")
         try await self.database.run("create table public.marks as table remote_pin.audit_marks")
@@ -268,7 +264,7 @@ struct EpochProgramTests {
 
     @Test("an epoch can be opened again after it was killed right after it set its server's damaged log aside")
     func setAside() async throws {
-        #expect(await (try self.start("a", onFreePort: true)).terminate() == 0)
+        #expect(await (try self.start("a", onNewPort: true)).terminate() == 0)
         try await self.restore(try await self.dump())
         var log = try DurableFile.read(self.audit("a"), atMost: 1 << 20)
         log[log.count - 20] ^= 1
@@ -281,7 +277,7 @@ struct EpochProgramTests {
 
     @Test("an older copy of an audit log is rejected if its server stopped cleanly and has continued since")
     func olderLog() async throws {
-        #expect(await (try self.start("a", onFreePort: true)).terminate() == 0)
+        #expect(await (try self.start("a", onNewPort: true)).terminate() == 0)
         let dump = try await self.dump()
         let (log, copy) = (self.audit("a"), "\(self.lab.folder)/older")
         try FileManager.default.copyItem(atPath: log, toPath: copy)
@@ -315,7 +311,7 @@ struct EpochProgramTests {
 
     @Test("a change of the policy is rejected, and not counted, in a database that lacks commits")
     func policy() async throws {
-        let first = try await self.start("a", onFreePort: true)
+        let first = try await self.start("a", onNewPort: true)
         _ = try await self.lab.register(pin: Self.pin)
         #expect(await first.terminate() == 0)
         try await self.database.run(

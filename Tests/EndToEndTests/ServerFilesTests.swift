@@ -69,6 +69,7 @@ struct ServerFilesTests {
         let range = try DurableFile.read("/proc/sys/net/ipv4/ip_local_port_range", atMost: 64)
         let first = try #require(Int(String(decoding: range, as: UTF8.self).prefix { $0.isNumber }))
         var ports: Set<Int> = []
+        try self.lab.use(port: 0)
         for _ in 0..<2 {
             let server = try await self.lab.start()
             ports.insert(try LabFile(of: self.lab.lab).port)

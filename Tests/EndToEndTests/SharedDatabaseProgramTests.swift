@@ -35,10 +35,7 @@ struct SharedDatabaseProgramTests {
 
     /// Serves the lab as one of several servers, with a separate port, socket and audit log.
     private func start(_ name: String) async throws -> (process: ServerProcess, server: TestServer) {
-        // So that the server chooses a free port.
-        var file = try LabFile(of: self.lab.lab)
-        file.port = 0
-        try file.write(to: self.lab.lab)
+        try self.lab.use(port: TestPort.next())
         let own = [
             "REMOTE_PIN_ADMIN_SOCKET": self.socket(name), "REMOTE_PIN_PORTAL_SOCKET": "none",
             "REMOTE_PIN_AUDIT_FILE": "\(self.lab.folder)/\(name).audit",

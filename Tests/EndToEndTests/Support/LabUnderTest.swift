@@ -1,5 +1,7 @@
 import Foundation
+import Glibc
 import LabFiles
+import Synchronization
 import TestSupport
 import Testing
 
@@ -23,6 +25,14 @@ final class LabUnderTest: Sendable {
         self.lab = LabFolder("\(self.folder)/lab")
         let made = try await ServerProcess.run("remote-pin-server", ["init", "--lab", self.lab.path])
         try #require(made.exitCode == 0, "\(made.output)")
+        try self.use(port: TestPort.next())
+    }
+
+    /// Makes the next server listen on a port, or on a new one of its choice if it is 0.
+    func use(port: Int) throws {
+        var file = try LabFile(of: self.lab)
+        file.port = port
+        try file.write(to: self.lab)
     }
 
     deinit {
@@ -42,5 +52,36 @@ final class LabUnderTest: Sendable {
     /// Registers a wallet that consists of keys only.
     func register(pin: String) async throws -> TestWallet {
         try await TestWallet.register(at: try self.server, folder: "\(self.folder)/devices", pin: pin)
+    }
+}
+
+/// The ports of the labs of this test process, each given out once.
+///
+/// A lab that no server serves at the moment, in a test of a restart, would lose a port that another lab may choose
+/// for itself. New labs choose from 20,000 on.
+enum TestPort {
+    private static let ports = 10_000..<20_000
+    private static let count = Atomic(Int.random(in: TestPort.ports))
+
+    /// Returns a port that no program uses now.
+    static func next() -> Int {
+        while true {
+            let (count, _) = self.count.add(1, ordering: .relaxed)
+            let port = self.ports.lowerBound + count % self.ports.count
+            if Self.isFree(port) { return port }
+        }
+    }
+
+    private static func isFree(_ port: Int) -> Bool {
+        let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(socket) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        return unsafe withUnsafePointer(to: &address) { address in
+            unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                unsafe bind(socket, address, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
     }
 }
