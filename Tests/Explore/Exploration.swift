@@ -182,7 +182,7 @@ extension Operation {
         case .judge(let attempt):
             if case .releaseShare = attempt.effect { "judges the PIN" } else { "judges the PIN, to change it" }
         case .report: "reads the wallet's state"
-        case .revoke, .revokeWallet: "revokes the wallet"
+        case .revoke, .revokeWallets: "revokes the wallet"
         }
     }
 }

@@ -79,23 +79,27 @@ final class PausedStore: WalletStore {
         )
     }
 
-    func revoke(byDeletionCode digest: SHA256Digest, at now: Timestamp) async throws(StoreError)
-        -> CodeRevocationOutcome
-    {
-        let reply = await self.perform(.revoke(digest, at: now))
-        guard case .revoked(let outcome) = reply else { throw Self.failure(reply) }
-        return outcome
+    func perform<Step: StoreStep>(_ step: Step) async throws(StoreError) -> Step.Answer {
+        let answer: Any
+        switch step {
+        case let step as RevokeByDeletionCode:
+            let reply = await self.perform(.revoke(step))
+            guard case .revoked(let outcome) = reply else { throw Self.failure(reply) }
+            answer = outcome
+        case let step as RevokeWallets:
+            let reply = await self.perform(.revokeWallets(step))
+            guard case .walletsRevoked(let outcome) = reply else { throw Self.failure(reply) }
+            answer = outcome
+        case is WalletOfDeletionCode: answer = WalletID?.some(self.wallet) as Any
+        case is ReadOperatorValues: answer = OperatorValues(revision: 0, values: [:])
+        // No explored call takes another step.
+        default: throw .unavailable
+        }
+        guard let answer = answer as? Step.Answer else { preconditionFailure("a step has one kind of answer") }
+        return answer
     }
 
-    func revoke(wallets: [WalletID], at now: Timestamp) async throws(StoreError) -> WalletsRevocationOutcome {
-        let reply = await self.perform(.revokeWallet(at: now))
-        guard case .walletsRevoked(let outcome) = reply else { throw Self.failure(reply) }
-        return outcome
-    }
-
-    func wallet(ofDeletionCode digest: SHA256Digest) async throws(StoreError) -> WalletID? { self.wallet }
     func isSolutionRevoked() async throws(StoreError) -> Bool { false }
-    func operatorValues() async throws(StoreError) -> OperatorValues { OperatorValues(revision: 0, values: [:]) }
     var newestRoot: SignedRoot? { nil }
     /// Timers note entries, and they do not run here.
     func isRecorded(blockOf wallet: WalletID) async throws(StoreError) -> Bool { false }
@@ -103,33 +107,15 @@ final class PausedStore: WalletStore {
 
 /// The steps that no explored call takes.
 extension PausedStore {
-    func register(_ registration: NewRegistration) async throws(StoreError) -> RegisterOutcome { throw .unavailable }
-    func confirm(_ confirmation: ShareConfirmation) async throws(StoreError) -> ShareConfirmationOutcome {
-        throw .unavailable
-    }
-    func recordWipe(of wallet: WalletID, at now: Timestamp) async throws(StoreError) { throw .unavailable }
     func unrecordedBlocks(after: UInt64?, lookingAt limit: Int) async throws(StoreError) -> UnrecordedBlocks {
         throw .unavailable
     }
     func noteRecorded(blocksOf wallets: [WalletID]) async throws(StoreError) { throw .unavailable }
     func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int { throw .unavailable }
-    func end(_ wallets: [WalletID], as revocation: Revocation, at now: Timestamp) async throws(StoreError)
-        -> WalletsEnding
-    { throw .unavailable }
     func revoke(recoveryCode mac: RecoveryCodeMAC, at now: Timestamp) async throws(StoreError)
         -> RecoveryCodeRevocationOutcome
     { throw .unavailable }
     func wallets(linkedTo mac: RecoveryCodeMAC) async throws(StoreError) -> [WalletID] { throw .unavailable }
-    func setSolutionRevoked(_ isRevoked: Bool) async throws(StoreError) -> Bool { throw .unavailable }
-    func denied(after: RecoveryCodeMAC?, limit: Int) async throws(StoreError) -> (
-        entries: [StoredDenial], hasMore: Bool
-    ) { throw .unavailable }
-    func denied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp? { throw .unavailable }
-    func removeDenied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp? { throw .unavailable }
-    func setOperatorValues(_ values: [String: String?], at now: Timestamp) async throws(StoreError) -> OperatorValues {
-        throw .unavailable
-    }
-    func purged(deletionCode digest: SHA256Digest) async throws(StoreError) -> Timestamp? { throw .unavailable }
     func listing(after: UInt64?, limit: Int) async throws(StoreError) -> [StoredListing] { throw .unavailable }
     func keepLastSessions(_ sessions: [WalletID: Timestamp]) async throws(StoreError) { throw .unavailable }
 }

@@ -68,13 +68,12 @@ final class PostgreSQLSteps: StoreSteps {
             return (.judged(effect ?? judged.outcome), self.rows(values), true)
         case .report:
             return (.report(values.wallet.row.state.revocation), contents, false)
-        case .revoke(_, let now):
-            if values.wallet.row.state.revocation == nil { values.revoke(.byDeletionCode, at: now) }
-            return (.revoked(.revoked(values.id, at: values.wallet.row.state.revokedAt)), self.rows(values), true)
-        case .revokeWallet(let now):
-            let isFirst = values.wallet.row.state.revocation == nil
-            if isFirst { values.revoke(Revocation(reason: .wallet, mayRegisterAnew: true), at: now) }
-            return (.walletsRevoked(.revoked(now: isFirst ? 1 : 0, before: isFirst ? 0 : 1)), self.rows(values), true)
+        case .revoke(let step):
+            let rows = OneWallet(values, self.storeFacts)
+            return (.revoked(try step.run(in: rows)), self.rows(rows.values), true)
+        case .revokeWallets(let step):
+            let rows = OneWallet(values, self.storeFacts)
+            return (.walletsRevoked(try step.run(in: rows)), self.rows(rows.values), true)
         }
     }
 
@@ -117,6 +116,44 @@ final class PostgreSQLSteps: StoreSteps {
     }
 
     private func rows(_ values: StoredValues) -> Contents { .shared(SharedWallet(values, by: self.key)) }
+}
+
+/// The rows of a transaction on a database with one wallet, for the steps that the explorer plays.
+private final class OneWallet: Rows {
+    private(set) var values: StoredValues
+    let facts: StoreFacts
+
+    init(_ values: StoredValues, _ facts: StoreFacts) { (self.values, self.facts) = (values, facts) }
+
+    /// No statement returns a row here.
+    struct Columns: StoredColumns {
+        func numberIfAny(_ column: Int) -> Int64? { nil }
+        func textIfAny(_ column: Int) -> String? { nil }
+        func bytesIfAny(_ column: Int) -> [UInt8]? { nil }
+    }
+
+    func hold(_ wallet: WalletID, with parts: WalletParts) -> StoredValues? {
+        wallet == self.values.id ? self.values : nil
+    }
+    func keep(_ held: StoredValues, _ parts: WalletParts) { self.values = held }
+    func wallet(ofDeletionCode digest: SHA256Digest) -> WalletID? { self.values.id }
+
+    func insert(_ registration: NewRegistration) {}
+    func remove(_ wallets: [StoredValues]) {}
+    func keepPurgedCode(of held: StoredValues) {}
+    func keepEnd(of held: StoredValues, at now: Timestamp) {}
+    func noteRecorded(blocksOf wallets: [WalletID]) {}
+    func lock(recoveryCode mac: [UInt8]) {}
+    func setSolutionRevoked(_ isRevoked: Bool) {}
+    func note(reversal name: String) {}
+    func operatorRevision() -> Int64? { nil }
+    func raiseOperatorRevision() {}
+    func requireKeyAtServers(_ version: UInt32, check: [UInt8]) {}
+    func vaultVersionsHaveChanged() {}
+    func query(_ statement: String, _ values: [ColumnValue]) -> [Columns] { [] }
+    func noteDestroyed() {}
+    func noteDestroyedBefore() {}
+    func noteAudited() {}
 }
 
 extension Reply {

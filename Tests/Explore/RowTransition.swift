@@ -20,7 +20,7 @@ struct RowTransition: Hashable {
             let isRepetition = before.record.lastWrongAttempt == attempt.attemptID
             let isRight = attempt.candidate == attempt.pinKey
             event = "\(isRepetition ? "repeated" : "new") \(isRight ? "right" : "wrong")"
-        case .identity, .report, .revoke, .revokeWallet: return nil
+        case .identity, .report, .revoke, .revokeWallets: return nil
         }
         let answer: String
         switch reply {

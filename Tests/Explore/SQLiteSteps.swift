@@ -26,7 +26,7 @@ final class SQLiteSteps: StoreSteps {
     }
 
     func registered(_ registration: NewRegistration) throws -> Contents {
-        try self.change(.tables(Self.tables.map { _ in [] })) { _ = try $0.register(registration) }
+        try self.change(.tables(Self.tables.map { _ in [] })) { _ = try registration.run(in: $0) }
     }
 
     func run(_ operation: Operation, on contents: Contents) throws -> (reply: Reply, contents: Contents, commits: Bool)
@@ -39,10 +39,8 @@ final class SQLiteSteps: StoreSteps {
                 case .beginSession(let session): reply = .session(try store.beginSession(session))
                 case .judge(let attempt): reply = .judged(try store.step(attempt).outcome)
                 case .report: reply = .report(try store.report(of: self.phone.walletID)?.revocation)
-                case .revoke(let digest, let now):
-                    reply = .revoked(try store.revoke(byDeletionCode: digest, at: now))
-                case .revokeWallet(let now):
-                    reply = .walletsRevoked(try store.revoke(wallets: [self.phone.walletID], at: now))
+                case .revoke(let step): reply = .revoked(try step.run(in: store))
+                case .revokeWallets(let step): reply = .walletsRevoked(try step.run(in: store))
                 }
             } catch let error as StoreError {
                 reply = .failed(error)
@@ -62,8 +60,9 @@ final class SQLiteSteps: StoreSteps {
         try self.change(contents) { store in
             let number = store.facts.charges.count + 2
             try store.open([StoredEpoch(number: number, rule: rule, openedAt: now, mac: [])])
-            if isEnded { _ = try store.end([self.phone.walletID], as: .byDeletionCode, at: now) }
-            if isBlocked { _ = try store.blockPermanently([self.phone.walletID]) }
+            let wallets = [self.phone.walletID]
+            if isEnded { _ = try EndWallets(wallets, as: .byDeletionCode, at: now).run(in: store) }
+            if isBlocked { _ = try BlockPermanently(wallets).run(in: store) }
         }
     }
 

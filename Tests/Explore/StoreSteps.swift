@@ -9,9 +9,9 @@ enum Operation: Sendable {
     case beginSession(NewSession)
     case judge(Attempt)
     case report
-    case revoke(SHA256Digest, at: Timestamp)
+    case revoke(RevokeByDeletionCode)
     /// A revocation by the operator's command.
-    case revokeWallet(at: Timestamp)
+    case revokeWallets(RevokeWallets)
 }
 
 /// The store's reply to a step.

@@ -124,32 +124,25 @@ package struct GatedStore: WalletStore {
         return outcome
     }
 
-    package func confirm(_ confirmation: ShareConfirmation) async throws(StoreError) -> ShareConfirmationOutcome {
-        let outcome = try await self.store.confirm(confirmation)
-        try self.committed()
-        await self.gate.pass()
-        return outcome
-    }
-
-    package func register(_ registration: NewRegistration) async throws(StoreError) -> RegisterOutcome {
-        let outcome = try await self.store.register(registration)
-        try self.committed()
-        return outcome
+    package func perform<Step: StoreStep>(_ step: Step) async throws(StoreError) -> Step.Answer {
+        switch step {
+        case is RevokeByDeletionCode, is RevokeWallets, is EndWallets, is SetSolutionRevoked:
+            return try await self.watched { () throws(StoreError) in try await self.store.perform(step) }
+        case is NewRegistration:
+            let outcome = try await self.store.perform(step)
+            try self.committed()
+            return outcome
+        case is ShareConfirmation:
+            let outcome = try await self.store.perform(step)
+            try self.committed()
+            await self.gate.pass()
+            return outcome
+        default: return try await self.store.perform(step)
+        }
     }
 
     package func identity(of wallet: WalletID) async throws(StoreError) -> StoredIdentity? {
         try await self.store.identity(of: wallet)
-    }
-
-    package func revoke(
-        byDeletionCode digest: SHA256Digest,
-        at now: Timestamp
-    ) async throws(StoreError) -> CodeRevocationOutcome {
-        try await self.watched { () throws(StoreError) in try await self.store.revoke(byDeletionCode: digest, at: now) }
-    }
-
-    package func recordWipe(of wallet: WalletID, at now: Timestamp) async throws(StoreError) {
-        try await self.watched { () throws(StoreError) in try await self.store.recordWipe(of: wallet, at: now) }
     }
 
     package func isSolutionRevoked() async throws(StoreError) -> Bool { try await self.store.isSolutionRevoked() }
@@ -180,20 +173,6 @@ extension GatedStore {
         try await self.store.report(of: wallet)
     }
 
-    package func revoke(wallets: [WalletID], at now: Timestamp) async throws(StoreError) -> WalletsRevocationOutcome {
-        try await self.watched { () throws(StoreError) in try await self.store.revoke(wallets: wallets, at: now) }
-    }
-
-    package func end(
-        _ wallets: [WalletID],
-        as revocation: Revocation,
-        at now: Timestamp
-    ) async throws(StoreError) -> WalletsEnding {
-        try await self.watched { () throws(StoreError) in
-            try await self.store.end(wallets, as: revocation, at: now)
-        }
-    }
-
     package func revoke(
         recoveryCode mac: RecoveryCodeMAC,
         at now: Timestamp
@@ -205,45 +184,9 @@ extension GatedStore {
         try await self.store.wallets(linkedTo: mac)
     }
 
-    package func setSolutionRevoked(_ isRevoked: Bool) async throws(StoreError) -> Bool {
-        try await self.watched { () throws(StoreError) in try await self.store.setSolutionRevoked(isRevoked) }
-    }
-
-    package func denied(
-        after: RecoveryCodeMAC?,
-        limit: Int
-    ) async throws(StoreError) -> (entries: [StoredDenial], hasMore: Bool) {
-        try await self.store.denied(after: after, limit: limit)
-    }
-
-    package func denied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp? {
-        try await self.store.denied(mac)
-    }
-
-    package func removeDenied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp? {
-        try await self.store.removeDenied(mac)
-    }
-
-    package func operatorValues() async throws(StoreError) -> OperatorValues { try await self.store.operatorValues() }
-
-    package func setOperatorValues(
-        _ values: [String: String?],
-        at now: Timestamp
-    ) async throws(StoreError) -> OperatorValues {
-        try await self.store.setOperatorValues(values, at: now)
-    }
-
     package func keepLastSessions(_ sessions: [WalletID: Timestamp]) async throws(StoreError) {
         try self.keeping()
         try await self.store.keepLastSessions(sessions)
-    }
-
-    package func wallet(ofDeletionCode digest: SHA256Digest) async throws(StoreError) -> WalletID? {
-        try await self.store.wallet(ofDeletionCode: digest)
-    }
-
-    package func purged(deletionCode digest: SHA256Digest) async throws(StoreError) -> Timestamp? {
-        try await self.store.purged(deletionCode: digest)
     }
 
     package func listing(after: UInt64?, limit: Int) async throws(StoreError) -> [StoredListing] {

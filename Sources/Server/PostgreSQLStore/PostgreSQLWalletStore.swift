@@ -12,8 +12,8 @@ package import WalletStore
 package final class PostgreSQLWalletStore: WalletStore {
     /// The maximum number of steps that share one commit.
     private static let largestBatch = 256
-    /// The maximum number of wallets that one transaction ends or removes.
-    static let endedAtOnce = 200
+    /// The maximum number of wallets that one transaction removes.
+    package let removedAtOnce = 200
 
     package let expectedSteps = ExpectedSteps()
     package let commitLatency = CommitLatency()
@@ -108,7 +108,7 @@ package final class PostgreSQLWalletStore: WalletStore {
 
     /// Runs a step in a transaction, and returns its result after the commit.
     func perform<Answer: Sendable>(
-        _ access: StoreTransaction.Access,
+        _ access: StepAccess,
         _ step: @escaping @Sendable (StoreTransaction) throws -> Answer
     ) async throws(StoreError) -> Answer {
         let result: Result<Answer, StoreError> = await withCheckedContinuation { waiter in
@@ -123,6 +123,10 @@ package final class PostgreSQLWalletStore: WalletStore {
             if !self.transactions.put(queued) { queued.refuse(.unavailable) }
         }
         return try result.get()
+    }
+
+    package func perform<Step: StoreStep>(_ step: Step) async throws(StoreError) -> Step.Answer {
+        try await self.perform(Step.access) { try step.run(in: $0) }
     }
 
     /// Runs a wallet's step in the next batch.
@@ -141,10 +145,6 @@ package final class PostgreSQLWalletStore: WalletStore {
 }
 
 extension PostgreSQLWalletStore {
-    package func register(_ registration: NewRegistration) async throws(StoreError) -> RegisterOutcome {
-        try await self.perform(.writing) { try $0.register(registration) }
-    }
-
     package func identity(of wallet: WalletID) async throws(StoreError) -> StoredIdentity? {
         try await self.inBatch { .identity(wallet, $0) }
     }
@@ -179,21 +179,6 @@ extension PostgreSQLWalletStore {
     /// Returns if an attempt could be judged now, within the store's time limit.
     package func probe() async throws(StoreError) { try await self.inBatch { .probe($0) } }
 
-    package func confirm(_ confirmation: ShareConfirmation) async throws(StoreError) -> ShareConfirmationOutcome {
-        try await self.perform(.writing) { try $0.confirm(confirmation) }
-    }
-
-    package func revoke(
-        byDeletionCode digest: SHA256Digest,
-        at now: Timestamp
-    ) async throws(StoreError) -> CodeRevocationOutcome {
-        try await self.perform(.writing) { try $0.revoke(byDeletionCode: digest, at: now) }
-    }
-
-    package func recordWipe(of wallet: WalletID, at now: Timestamp) async throws(StoreError) {
-        try await self.perform(.writing) { try $0.recordWipe(of: wallet, at: now) }
-    }
-
     package func unrecordedBlocks(
         after: UInt64?,
         lookingAt limit: Int
@@ -217,7 +202,7 @@ extension PostgreSQLWalletStore {
         var removed = 0
         while true {
             let page = try await self.perform(.writing) {
-                try $0.sweep(unopenedSince: time, limit: Self.endedAtOnce)
+                try $0.sweep(unopenedSince: time, limit: endedAtOnce)
             }
             removed += page.removed
             guard page.hasMore else { return removed }
@@ -230,69 +215,12 @@ extension PostgreSQLWalletStore {
         try await self.perform(.reading) { try $0.report(of: wallet) }
     }
 
-    package func revoke(wallets: [WalletID], at now: Timestamp) async throws(StoreError) -> WalletsRevocationOutcome {
-        try await self.perform(.writing) { try $0.revoke(wallets: wallets, at: now) }
-    }
-
-    package func end(
-        _ wallets: [WalletID],
-        as revocation: Revocation,
-        at now: Timestamp
-    ) async throws(StoreError) -> WalletsEnding {
-        var ending = WalletsEnding()
-        for page in wallets.pieces(of: Self.endedAtOnce) {
-            let done = try await self.perform(.writing) { try $0.end(page, as: revocation, at: now) }
-            ending.ended += done.ended
-            ending.before += done.before
-            ending.unknown += done.unknown
-        }
-        return ending
-    }
-
-    package func setSolutionRevoked(_ isRevoked: Bool) async throws(StoreError) -> Bool {
-        try await self.perform(.changingFacts) { try $0.setSolutionRevoked(isRevoked) }
-    }
-
-    package func denied(
-        after: RecoveryCodeMAC?,
-        limit: Int
-    ) async throws(StoreError) -> (entries: [StoredDenial], hasMore: Bool) {
-        try await self.perform(.reading) { try $0.denied(after: after, limit: limit) }
-    }
-
-    package func denied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp? {
-        try await self.perform(.reading) { try $0.denied(mac.bytes) }
-    }
-
-    package func removeDenied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp? {
-        try await self.perform(.writing) { try $0.removeDenied(mac) }
-    }
-
-    package func operatorValues() async throws(StoreError) -> OperatorValues {
-        try await self.perform(.reading) { try $0.operatorValues() }
-    }
-
-    package func setOperatorValues(
-        _ values: [String: String?],
-        at now: Timestamp
-    ) async throws(StoreError) -> OperatorValues {
-        try await self.perform(.changingFacts) { try $0.setOperatorValues(values, at: now) }
-    }
-
-    package func wallet(ofDeletionCode digest: SHA256Digest) async throws(StoreError) -> WalletID? {
-        try await self.perform(.reading) { try $0.wallet(ofDeletionCode: digest) }
-    }
-
-    package func purged(deletionCode digest: SHA256Digest) async throws(StoreError) -> Timestamp? {
-        try await self.perform(.reading) { try $0.purged(deletionCode: digest) }
-    }
-
     package func listing(after: UInt64?, limit: Int) async throws(StoreError) -> [StoredListing] {
         try await self.perform(.reading) { try $0.listing(after: after, limit: limit) }
     }
 
     package func keepLastSessions(_ sessions: [WalletID: Timestamp]) async throws(StoreError) {
-        for page in sessions.inLockOrder(\.key).pieces(of: Self.endedAtOnce) {
+        for page in sessions.inLockOrder(\.key).pieces(of: endedAtOnce) {
             try await self.perform(.writing) { try $0.keepLastSessions(page.map { (wallet: $0.key, at: $0.value) }) }
         }
     }
@@ -366,7 +294,7 @@ extension PostgreSQLWalletStore: MaintenanceStore {
         _ condition: @escaping @Sendable (StoredValues) -> Bool
     ) async throws(StoreError) -> [WalletID] {
         var found: [WalletID] = []
-        for page in wallets.pieces(of: Self.endedAtOnce) {
+        for page in wallets.pieces(of: endedAtOnce) {
             found += try await self.perform(.reading) { transaction in
                 let values = try transaction.session.wallets(page)
                 return page.filter { (values[$0] ?? nil).map(condition) ?? false }
@@ -387,45 +315,12 @@ extension PostgreSQLWalletStore: MaintenanceStore {
         try await self.perform(.reading) { try $0.sealedValues(after: after, limit: limit) }
     }
 
-    package func replace(_ values: [SealedReplacement]) async throws(StoreError) {
-        try await self.perform(.writing) { try $0.replace(values) }
-    }
-
-    /// Returns false: every server that wrote this schema records the ends of wallets.
     package func purgeable(
         after: UInt64?,
         lookingAt limit: Int,
         endedBefore time: Timestamp
     ) async throws(StoreError) -> Purgeable {
         try await self.perform(.reading) { try $0.purgeable(after: after, lookingAt: limit, endedBefore: time) }
-    }
-
-    package func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) async throws(StoreError) -> Int {
-        try await self.perform(.writing) { try $0.purge(wallets, endedBefore: limit) }
-    }
-
-    package func blockPermanently(_ wallets: [WalletID]) async throws(StoreError) -> Int {
-        var blocked = 0
-        for page in wallets.pieces(of: Self.endedAtOnce) {
-            blocked += try await self.perform(.writing) { try $0.blockPermanently(page) }
-        }
-        return blocked
-    }
-
-    package func vaultVersions() async throws(StoreError) -> [StoredVaultVersion] {
-        try await self.perform(.reading) { try $0.vaultVersions() }
-    }
-
-    package func note(
-        vaultVersion version: UInt32,
-        check: [UInt8],
-        at now: Timestamp
-    ) async throws(StoreError) -> [StoredVaultVersion] {
-        try await self.perform(.writing) { try $0.note(vaultVersion: version, check: check, at: now) }
-    }
-
-    package func noteSealedAnew(vaultVersion version: UInt32, at now: Timestamp?) async throws(StoreError) {
-        try await self.perform(.writing) { try $0.noteSealedAnew(vaultVersion: version, at: now) }
     }
 
     package func walletCount() async throws(StoreError) -> Int {

@@ -8,7 +8,7 @@ internal import WalletStore
 /// Invariant: the wide row's shares are sealed once more, under a key that only the narrow row has. A revocation
 /// overwrites that key, so a copy of the wide row alone, such as a dead tuple or a page on a standby, cannot be used to
 /// open any share.
-struct StoredValues {
+struct StoredValues: HeldWallet, Sendable {
     let id: WalletID
     /// The narrow row's bytes, which a write compares with the stored ones.
     let onFile: [UInt8]
@@ -93,20 +93,11 @@ struct StoredValues {
         self.id = wallet.id
         self.onFile = wallet.attempts
         self.version = 1
-        let hasEnded = wallet.row.state.revocation != nil
-        self.shareKey =
-            hasEnded
-            ? [UInt8](repeating: 0, count: NarrowRow.shareKeyByteCount)
-            : SecretBytes.random(count: NarrowRow.shareKeyByteCount).exposedBytes()
+        // rule: copy-share-key-shared
+        self.shareKey = SecretBytes.random(count: NarrowRow.shareKeyByteCount).exposedBytes()
         self.wallet = StoredWallet(row: wallet.row, attempts: nil, next: wallet.next)
         // Counted by `narrow(by:)`.
         self.wallet.row.state.writes &-= 1
-    }
-
-    /// Ends the wallet: destroys its shares, and the key that opens earlier copies of them.
-    mutating func revoke(_ revocation: Revocation, at now: Timestamp) {
-        self.wallet.end(revocation, at: now)
-        self.shareKey = [UInt8](repeating: 0, count: self.shareKey.count)
     }
 
     /// The narrow row to write in place of ``onFile``.
@@ -117,7 +108,9 @@ struct StoredValues {
         state.writes &+= 1
         let attempts =
             self.wallet.attempts?.encoded(of: self.id, by: key) ?? [UInt8](self.onFile[..<KeptAttempts.byteCount])
-        return NarrowRow(attempts: attempts, state: state, version: self.version, shareKey: self.shareKey).encoded()
+        // Once the wallet has ended, nothing opens earlier copies of its shares.
+        let shareKey = state.revocation == nil ? self.shareKey : [UInt8](repeating: 0, count: self.shareKey.count)
+        return NarrowRow(attempts: attempts, state: state, version: self.version, shareKey: shareKey).encoded()
     }
 
     /// The values after a write of this narrow row, which was made by ``narrow(by:)``.

@@ -5,20 +5,9 @@ package import Vocabulary
 ///
 /// As in ``WalletStore``, every operation is a single atomic step that evaluates its own conditions. If several servers
 /// share a store, they learn about each other's changes from ``operatorValues()``.
-package protocol OperatorStore: Sendable {
+package protocol OperatorStore: StepStore {
     /// Returns the record of a wallet, or nil if the wallet is unknown.
     func report(of wallet: WalletID) async throws(StoreError) -> WalletReport?
-
-    /// Permanently ends wallets and destroys their shares.
-    ///
-    /// If any of them is unknown, ends none. A wallet that has already ended is left unchanged.
-    func revoke(wallets: [WalletID], at now: Timestamp) async throws(StoreError) -> WalletsRevocationOutcome
-
-    /// Permanently ends wallets with this revocation and destroys their shares.
-    ///
-    /// Ignores wallets that are unknown or have ended.
-    func end(_ wallets: [WalletID], as revocation: Revocation, at now: Timestamp) async throws(StoreError)
-        -> WalletsEnding
 
     /// Adds a recovery code to the deny list, ends the wallets linked to it and destroys their shares.
     ///
@@ -29,41 +18,6 @@ package protocol OperatorStore: Sendable {
 
     /// Returns the wallets linked to a recovery code, including ended ones.
     func wallets(linkedTo mac: RecoveryCodeMAC) async throws(StoreError) -> [WalletID]
-
-    /// Revokes the whole solution or reverses its revocation.
-    ///
-    /// Returns whether anything changed. Does not destroy any shares.
-    func setSolutionRevoked(_ isRevoked: Bool) async throws(StoreError) -> Bool
-
-    /// Returns up to `limit` denied recovery codes in ascending order, starting after `after` or with the first one,
-    /// and whether there are more.
-    func denied(after: RecoveryCodeMAC?, limit: Int) async throws(StoreError) -> (
-        entries: [StoredDenial], hasMore: Bool
-    )
-
-    /// Returns the time at which a recovery code was denied, or nil if it is not on the deny list.
-    func denied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp?
-
-    /// Removes a recovery code from the deny list.
-    ///
-    /// Returns the time at which it was denied, or nil if it was not on the list. Wallets that were revoked because of
-    /// the code stay revoked.
-    func removeDenied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp?
-
-    /// Returns all values that operators have set.
-    func operatorValues() async throws(StoreError) -> OperatorValues
-
-    /// Sets values in one step and returns all values.
-    ///
-    /// Values that are nil are removed.
-    func setOperatorValues(_ values: [String: String?], at now: Timestamp) async throws(StoreError) -> OperatorValues
-
-    /// Returns the wallet whose deletion code has this SHA-256 digest, or nil if there is none.
-    func wallet(ofDeletionCode digest: SHA256Digest) async throws(StoreError) -> WalletID?
-
-    /// Returns the time at which the purged wallet whose deletion code has this SHA-256 digest ended, or nil if there
-    /// is none.
-    func purged(deletionCode digest: SHA256Digest) async throws(StoreError) -> Timestamp?
 
     /// Returns up to `limit` wallets in order of registration, starting after the cursor `after` or with the first one.
     ///
@@ -286,12 +240,4 @@ extension Platform {
 extension OperatorValues {
     package static func reversal(of mac: RecoveryCodeMAC) -> String { "deny-list removed \(mac)" }
     package static let solutionReversal = "solution restored"
-}
-
-extension [WalletID] {
-    /// Each id once, in the order of first appearance.
-    package var once: [WalletID] {
-        var seen: Set<WalletID> = []
-        return self.filter { seen.insert($0).inserted }
-    }
 }

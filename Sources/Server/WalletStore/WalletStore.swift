@@ -13,11 +13,6 @@ package protocol WalletStore: OperatorStore {
     /// A commit can wait for them.
     var expectedSteps: ExpectedSteps { get }
 
-    /// Stores a registration.
-    ///
-    /// Replaces one with the same token and hardware key if it has had no session yet.
-    func register(_ registration: NewRegistration) async throws(StoreError) -> RegisterOutcome
-
     /// Returns the data needed to verify a device's proof, or nil if the wallet is unknown.
     func identity(of wallet: WalletID) async throws(StoreError) -> StoredIdentity?
 
@@ -30,20 +25,6 @@ package protocol WalletStore: OperatorStore {
     /// Counts an attempt, judges it and writes the instruction's effect in one commit; returns the outcome and, if
     /// there is a verdict, its receipt.
     func judge(_ attempt: Attempt) async throws(StoreError) -> CertifiedOutcome
-
-    /// Replaces a wallet's shares with the next ones, which it has sealed its data with, and destroys the old ones.
-    func confirm(_ confirmation: ShareConfirmation) async throws(StoreError) -> ShareConfirmationOutcome
-
-    /// Revokes the wallet whose deletion code has this SHA-256 digest and destroys its shares.
-    ///
-    /// A repeated call returns the same answer.
-    func revoke(byDeletionCode digest: SHA256Digest, at now: Timestamp) async throws(StoreError)
-        -> CodeRevocationOutcome
-
-    /// Revokes a wallet on behalf of its user and destroys its shares.
-    ///
-    /// A revoked wallet is left unchanged.
-    func recordWipe(of wallet: WalletID, at now: Timestamp) async throws(StoreError)
 
     /// Examines `limit` attempt records, starting after the cursor `after` or with the first one.
     ///

@@ -75,7 +75,7 @@ struct LeaseTableTests {
         let parts = self.servers.place.parts(as: "b")
         let transaction = try StoreTransaction(.writing, on: StoreSession(parts), parts)
         try self.connection.run("update leases set vault_keys = '1:ab'")
-        _ = try transaction.note(vaultVersion: 1, check: [0xAB], at: TestWallet.start)
+        _ = try NoteVaultVersion(version: 1, check: [0xAB], now: TestWallet.start).run(in: transaction)
         #expect(try self.renew(table) != nil)
         let (servers, hasStarted) = (self.servers, LeasedServers.Event())
         let starting = Task {

@@ -254,7 +254,7 @@ extension StoreTransaction {
         let refresh = try self.run("select begun_at, place, last from share_refresh")
         return CopiedFacts(
             isSolutionRevoked: self.facts.isSolutionRevoked,
-            operatorValues: try self.operatorValues(),
+            operatorValues: try ReadOperatorValues().run(in: self),
             epochs: try self.session.epochs(),
             vaultVersions: try self.vaultVersions(),
             refresh: try (0..<refresh.count).first.map { row in

@@ -4,7 +4,7 @@ internal import WalletStore
 
 /// A step that runs in a separate transaction.
 struct TransactionStep: Sendable {
-    let access: StoreTransaction.Access
+    let access: StepAccess
     /// Runs the step and returns the function that sends the answer, which is called after the commit.
     let run: @Sendable (StoreTransaction) throws -> @Sendable () -> Void
     let refuse: @Sendable (StoreError) -> Void
@@ -82,16 +82,6 @@ final class TransactionWorker {
 /// Every transaction takes its locks in the same order, so that transactions cannot deadlock: the store's facts, a
 /// recovery code, and then wallets in order of their ids.
 final class StoreTransaction {
-    /// The way a transaction uses the store's facts.
-    enum Access: Hashable, Sendable {
-        /// Writes nothing.
-        case reading
-        /// Keeps others from changing the facts until the commit.
-        case writing
-        /// Changes the facts.
-        case changingFacts
-    }
-
     /// The codes for a conflict with another transaction, after which nothing was done: a serialization failure, a
     /// deadlock, or a row that was inserted at the same time.
     static let conflicts: Set<String> = ["40001", "40P01", "23505"]
@@ -118,7 +108,7 @@ final class StoreTransaction {
     var facts: StoreFacts { self.session.facts }
 
     /// Begins a transaction and reads the facts.
-    init(_ access: Access, on session: StoreSession, _ parts: StoreParts) throws {
+    init(_ access: StepAccess, on session: StoreSession, _ parts: StoreParts) throws {
         self.session = session
         self.parts = parts
         try session.recordSchemaChecks()
@@ -173,7 +163,7 @@ final class StoreTransaction {
 }
 
 /// Wallets in a transaction.
-extension StoreTransaction {
+extension StoreTransaction: Rows {
     /// Selects up to $2 wallets after place $1.
     ///
     /// No damaged or missing narrow row may hide other wallets.
@@ -186,11 +176,11 @@ extension StoreTransaction {
         return found
     }
 
-    /// Locks a wallet until the commit and returns its values, or nil if the wallet is unknown.
+    /// Locks a wallet until the commit and returns both rows.
     ///
     /// This takes two statements: the first waits for other transactions, and only the second sees the wide row that
     /// they left.
-    func lock(_ wallet: WalletID) throws -> StoredValues? {
+    func hold(_ wallet: WalletID, with parts: WalletParts) throws -> StoredValues? {
         let locked = try self.run(
             "select id from wallets where id = $1 for no key update",
             [.bytes(wallet.bytes)]
@@ -199,14 +189,9 @@ extension StoreTransaction {
         return try self.read(wallet)
     }
 
-    /// Locks a wallet like ``lock(_:)-(WalletID)``, but also returns nil for a damaged wallet, which is left unchanged.
-    func lockIntact(_ wallet: WalletID) throws -> StoredValues? {
-        do { return try self.lock(wallet) } catch StoreError.corrupt { return nil }
-    }
-
-    /// Locks wallets and returns the known ones, in order of their ids.
-    func lock(_ wallets: some Sequence<WalletID>) throws -> [StoredValues] {
-        try Set(wallets).inLockOrder(\.self).compactMap { try self.lock($0) }
+    /// Writes the narrow row, which has the attempts, and the wide one if it changes.
+    func keep(_ held: StoredValues, _ parts: WalletParts) throws {
+        if parts == .attempts { try self.keep(held) } else { try self.keepAll(held) }
     }
 
     /// Writes a locked wallet's narrow row.
@@ -238,32 +223,17 @@ extension StoreTransaction {
         guard changed.changed == 1 else { throw StoreError.corrupt }
     }
 
-    /// Ends a locked wallet permanently; returns false if it has already ended.
-    @discardableResult
-    func end(_ values: StoredValues, as revocation: Revocation, at now: Timestamp) throws -> Bool {
-        self.isOnRecord = true
-        guard values.wallet.row.state.revocation == nil else { return false }
-        var values = values
-        values.revoke(revocation, at: now)
-        try self.keepAll(values)
-        self.ended.append(values.id)
+    func keepEnd(of held: StoredValues, at now: Timestamp) throws {
+        self.ended.append(held.id)
         try self.run(
             "insert into ended (place, id, at) values ($1, $2, $3) on conflict do nothing",
-            [.number(values.wallet.row.key.number), .bytes(values.id.bytes), .number(now.milliseconds)]
+            [.number(held.wallet.row.key.number), .bytes(held.id.bytes), .number(now.milliseconds)]
         )
-        if !revocation.mayRegisterAnew {
-            try self.run(
-                "insert into barred_hardware_keys (digest) values ($1) on conflict do nothing",
-                [.bytes(values.wallet.row.hardwareKey.bytes)]
-            )
-        }
-        return true
     }
 
-    /// Removes wallets and all their rows, so that none of their counts remain.
-    func remove(_ wallets: [WalletID]) throws {
+    func remove(_ wallets: [StoredValues]) throws {
         guard !wallets.isEmpty else { return }
-        let ids = PostgreSQLValue.byteArrays(wallets.map(\.bytes))
+        let ids = PostgreSQLValue.byteArrays(wallets.map(\.id.bytes))
         for table in ["unopened", "ended"] {
             let places = "select place from wallet_values where id = any($1)"
             try self.run("delete from \(table) where place in (\(places))", [ids])
@@ -274,11 +244,36 @@ extension StoreTransaction {
     }
 }
 
-extension Sequence {
-    /// Returns the elements in order of their wallets' ids.
-    ///
-    /// Every transaction locks wallets in this order, so that no two wait for each other.
-    func inLockOrder(_ wallet: (Element) -> WalletID) -> [Element] {
-        self.sorted { wallet($0).bytes.lexicographicallyPrecedes(wallet($1).bytes) }
+/// Statements that all engines understand.
+extension StoreTransaction {
+    func query(_ statement: String, _ values: [ColumnValue]) throws -> [PostgreSQLRow] {
+        let rows = try self.run(statement, values.map(PostgreSQLValue.init))
+        return (0..<rows.count).map { PostgreSQLRow(rows: rows, place: $0) }
+    }
+
+    /// No copy of a share stays behind: a revocation destroys the key of the wide row.
+    func noteDestroyed() {}
+    func noteDestroyedBefore() {}
+    func noteAudited() { self.isOnRecord = true }
+}
+
+/// A row of a result.
+struct PostgreSQLRow: StoredColumns {
+    let rows: PostgreSQLRows
+    let place: Int
+
+    func numberIfAny(_ column: Int) -> Int64? { self.rows.number(self.place, column) }
+    func textIfAny(_ column: Int) -> String? { self.rows.text(self.place, column) }
+    func bytesIfAny(_ column: Int) -> [UInt8]? { self.rows.bytes(self.place, column) }
+}
+
+extension PostgreSQLValue {
+    fileprivate init(_ value: ColumnValue) {
+        switch value {
+        case .null: self = .null
+        case .number(let number): self = .number(number)
+        case .text(let text): self = .text(text)
+        case .bytes(let bytes): self = .bytes(bytes)
+        }
     }
 }

@@ -28,18 +28,6 @@ extension StoreTransaction {
         }
     }
 
-    /// Compares each old value with the stored one, so that no change in between is lost.
-    func replace(_ replacements: [SealedReplacement]) throws {
-        for replacement in replacements.inLockOrder(\.walletID) {
-            guard var values = try self.lock(replacement.walletID),
-                values.wallet.row.sealedValues(with: values.wallet.next) == replacement.old,
-                values.wallet.row.take(replacement.new)
-            else { continue }
-            values.wallet.next = replacement.new.shares?.next ?? NextShares()
-            try self.keepAll(values)
-        }
-    }
-
     /// Checks the attempts of the next `limit` wallets after `cursor`.
     func checkRecords(after cursor: UInt64?, limit: Int) throws -> RecordCheck {
         let rows = try self.run(
@@ -86,24 +74,15 @@ extension StoreTransaction {
         return Purgeable(wallets: wallets, next: ended.nextPage(after: 2, limit))
     }
 
-    /// Checks each wallet again and keeps those that are in use or ended later.
-    func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) throws -> Int {
-        self.isOnRecord = true
-        let gone = try self.lock(wallets).filter {
-            $0.wallet.row.state.revocation != nil && $0.wallet.row.state.revokedAt < limit
-        }
-        for values in gone {
-            try self.run(
-                """
-                insert into purged_codes (digest, revoked_at)
-                select deletion_digest, $2 from wallet_values where id = $1 and deletion_digest is not null
-                on conflict do nothing
-                """,
-                [.bytes(values.id.bytes), .number(values.wallet.row.state.revokedAt.milliseconds)]
-            )
-        }
-        try self.remove(gone.map(\.id))
-        return gone.count
+    func keepPurgedCode(of held: StoredValues) throws {
+        try self.run(
+            """
+            insert into purged_codes (digest, revoked_at)
+            select deletion_digest, $2 from wallet_values where id = $1 and deletion_digest is not null
+            on conflict do nothing
+            """,
+            [.bytes(held.id.bytes), .number(held.wallet.row.state.revokedAt.milliseconds)]
+        )
     }
 }
 
@@ -160,7 +139,7 @@ extension StoreTransaction {
             return
         }
         for offered in shares.inLockOrder(\.walletID) {
-            guard let next = offered.next, var values = try self.lockIntact(offered.walletID),
+            guard let next = offered.next, var values = try self.holdIntact(offered.walletID),
                 values.wallet.row.key.number == Int64(bitPattern: offered.cursor),
                 values.wallet.row.state.revocation == nil
             else { continue }
@@ -188,16 +167,13 @@ extension StoreTransaction {
     }
 }
 
-/// Records of the vault's key versions, without keys, and of this server's audit log.
+/// The servers' keys of the vault, and this server's audit log.
 extension StoreTransaction {
-    /// Records a version that seals from now on, and returns all of them.
+    /// Invariant: no version seals that a server of the store lacks.
     ///
-    /// Invariant: no version seals that a server of the store lacks. A server takes its lease, which names its keys,
-    /// before it compares them with these records, and waits for this step's lock. So either this step finds the
-    /// server's lease, or the server finds the new record.
-    func note(vaultVersion version: UInt32, check: [UInt8], at now: Timestamp) throws -> [StoredVaultVersion] {
-        let known = try self.vaultVersions()
-        if known.contains(where: { $0.version == version }) { return known }
+    /// A server takes its lease, which names its keys, before it compares them with the records of versions, and waits
+    /// for this step's lock. So either this step finds the server's lease, or the server finds the new record.
+    func requireKeyAtServers(_ version: UInt32, check: [UInt8]) throws {
         // rule: lease-keys-lock-missing
         try self.run("select pg_advisory_xact_lock($1)", [.number(LeaseTable.keysLock)])
         let lacking = try self.run(
@@ -205,39 +181,10 @@ extension StoreTransaction {
             [.text("\(version):\(check.hex)"), .text(self.server)]
         )
         guard lacking.number(0, 0) == 0 else { throw StoreError.unavailable }
-        try self.run(
-            """
-            insert into vault_versions (version, active_since, key_check) values ($1, $2, $3) on conflict do nothing
-            """,
-            [.number(Int64(version)), .number(now.milliseconds), .bytes(check)]
-        )
-        return try self.vaultVersions()
     }
 
-    func vaultVersions() throws -> [StoredVaultVersion] {
-        let rows = try self.run(
-            "select version, active_since, sealed_anew_at, key_check from vault_versions order by version"
-        )
-        return try (0..<rows.count).map { at in
-            guard let version = rows.number(at, 0).flatMap({ UInt32(exactly: $0) }), let check = rows.bytes(at, 3)
-            else {
-                throw StoreError.corrupt
-            }
-            return StoredVaultVersion(
-                version: version,
-                activeSince: try rows.time(at, 1),
-                sealedAnewAt: rows.number(at, 2).map { Timestamp(milliseconds: $0) },
-                check: check
-            )
-        }
-    }
-
-    func noteSealedAnew(vaultVersion version: UInt32, at now: Timestamp?) throws {
-        try self.run(
-            "update vault_versions set sealed_anew_at = $2 where version = $1",
-            [.number(Int64(version)), now.map { .number($0.milliseconds) } ?? .null]
-        )
-    }
+    /// Each transaction reads the facts anew.
+    func vaultVersionsHaveChanged() {}
 
     /// Each server has a separate log, so each has a separate mark.
     func auditMark() throws -> StoredAuditMark? {
@@ -325,7 +272,8 @@ extension StoreTransaction {
         // A restored database contains leases of the past. A server that still runs takes a new one, and settles all.
         try self.run("delete from leases")  // rule: epoch-leases-of-the-past
         if let vaultKey {
-            _ = try self.note(vaultVersion: vaultKey.version, check: vaultKey.check, at: vaultKey.activeSince)
+            let note = NoteVaultVersion(version: vaultKey.version, check: vaultKey.check, now: vaultKey.activeSince)
+            _ = try note.run(in: self)
         }
     }
 

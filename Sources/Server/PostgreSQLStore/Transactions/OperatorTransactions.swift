@@ -61,17 +61,13 @@ extension StoreTransaction {
         }
     }
 
-    func setSolutionRevoked(_ isRevoked: Bool) throws -> Bool {
-        guard self.facts.isSolutionRevoked != isRevoked else { return false }
-        self.isOnRecord = true
+    func setSolutionRevoked(_ isRevoked: Bool) throws {
         self.endsAll = isRevoked
         try self.run("update facts set solution_revoked = $1", [.flag(isRevoked)])
-        if !isRevoked { try self.note(reversal: OperatorValues.solutionReversal) }
-        return true
     }
 
-    /// Records the reversal of a change that any server's log may have, at the time of the database.
-    private func note(reversal name: String) throws {
+    /// Records the reversal at the time of the database.
+    func note(reversal name: String) throws {
         try self.run(
             """
             insert into operator_values (name, value, set_at)
@@ -88,64 +84,12 @@ extension StoreTransaction {
         try self.run("update facts set policy = $1", [.text(self.policy.text)])
     }
 
-    func denied(after mac: RecoveryCodeMAC?, limit: Int) throws -> (entries: [StoredDenial], hasMore: Bool) {
-        // Reading one more row than requested shows whether others follow.
-        let rows = try self.run(
-            "select mac, denied_at from denied_recovery_codes where mac > $1 order by mac limit $2",
-            [.bytes(mac?.bytes ?? []), .number(Int64(limit) + 1)]
-        )
-        let entries = try (0..<min(rows.count, limit)).map {
-            StoredDenial(mac: try rows.identifier($0, 0), deniedAt: try rows.time($0, 1))
-        }
-        return (entries, rows.count > limit)
+    func operatorRevision() throws -> Int64? {
+        try self.run("select operator_revision from facts").number(0, 0)
     }
 
-    func removeDenied(_ mac: RecoveryCodeMAC) throws -> Timestamp? {
-        try self.lock(recoveryCode: mac.bytes)
-        let rows = try self.run(
-            "delete from denied_recovery_codes where mac = $1 returning denied_at",
-            [.bytes(mac.bytes)]
-        )
-        guard rows.count > 0 else { return nil }
-        self.isOnRecord = true
-        try self.note(reversal: OperatorValues.reversal(of: mac))
-        return try rows.time(0, 0)
-    }
-
-    func operatorValues() throws -> OperatorValues {
-        guard let revision = try self.run("select operator_revision from facts").number(0, 0) else {
-            throw StoreError.corrupt
-        }
-        let rows = try self.run("select name, value, set_at from operator_values")
-        var values: [String: OperatorValues.Value] = [:]
-        for place in 0..<rows.count {
-            guard let name = rows.text(place, 0), let text = rows.text(place, 1) else { throw StoreError.corrupt }
-            values[name] = OperatorValues.Value(text, setAt: try rows.time(place, 2))
-        }
-        return OperatorValues(revision: revision, values: values)
-    }
-
-    func setOperatorValues(_ values: [String: String?], at now: Timestamp) throws -> OperatorValues {
-        for (name, text) in values {
-            if let text {
-                try self.run(
-                    """
-                    insert into operator_values (name, value, set_at) values ($1, $2, $3)
-                    on conflict (name) do update set value = excluded.value, set_at = excluded.set_at
-                    """,
-                    [.text(name), .text(text), .number(now.milliseconds)]
-                )
-            } else {
-                try self.run("delete from operator_values where name = $1", [.text(name)])
-            }
-        }
+    func raiseOperatorRevision() throws {
         try self.run("update facts set operator_revision = operator_revision + 1")
-        return try self.operatorValues()
-    }
-
-    func purged(deletionCode digest: SHA256Digest) throws -> Timestamp? {
-        let rows = try self.run("select revoked_at from purged_codes where digest = $1", [.bytes(digest.bytes)])
-        return rows.count == 0 ? nil : try rows.time(0, 0)
     }
 
     func keepLastSessions(_ sessions: [(wallet: WalletID, at: Timestamp)]) throws {
@@ -169,11 +113,15 @@ extension PostgreSQLWalletStore {
     /// Denies the code first, and then searches for its wallets in pages, so that no lock is held for the whole search.
     ///
     /// If the process ends in between, the entry in the audit log is begun and its next start continues.
+    ///
+    /// Invariant (G7): from the commit of the denial on, no wallet is linked to the code: a link takes the same lock
+    /// and ends its wallet. A search that begins after the commit therefore finds every linked wallet, and needs no
+    /// lock while it reads.
     package func revoke(
         recoveryCode mac: RecoveryCodeMAC,
         at now: Timestamp
     ) async throws(StoreError) -> RecoveryCodeRevocationOutcome {
-        let before = try await self.perform(.writing) { try $0.deny(recoveryCode: mac, at: now) }
+        let before = try await self.perform(.writing) { try $0.deny(mac, at: now) }
         let linked = try await self.wallets(linkedTo: mac)
         let revocation = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
         return RecoveryCodeRevocationOutcome(

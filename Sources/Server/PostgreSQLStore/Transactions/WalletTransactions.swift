@@ -4,23 +4,8 @@ internal import Vocabulary
 internal import WalletStore
 
 extension StoreTransaction {
-    /// Registers a wallet with its attempt record, which exists from this point on.
-    func register(_ registration: NewRegistration) throws -> RegisterOutcome {
-        if self.facts.isSolutionRevoked { return .solutionRevoked }
-        let barred = try self.run(
-            "select 1 from barred_hardware_keys where digest = $1",
-            [.bytes(registration.hardwareKeyDigest.bytes)]
-        )
-        if barred.count > 0 { return .hardwareKeyBarred }
-        if let found = try self.lock(registration.walletID) {
-            if let rejection = found.wallet.row.rejection(of: registration) { return rejection }
-            try self.remove([registration.walletID])
-        }
-        try self.insert(registration)
-        return .registered(receiptVersion: self.facts.receiptVersion)
-    }
-
-    private func insert(_ registration: NewRegistration) throws {
+    /// Inserts a wallet with its attempt record, which exists from this point on.
+    func insert(_ registration: NewRegistration) throws {
         let values = StoredValues(registering: registration, epoch: self.facts.epoch)
         let id = PostgreSQLValue.bytes(registration.walletID.bytes)
         try self.run(
@@ -53,15 +38,15 @@ extension StoreTransaction {
             "select place, id from unopened where registered_at < $1 order by place limit $2",
             [.number(time.milliseconds), .number(Int64(limit))]
         )
-        var removed: [WalletID] = []
+        var removed: [StoredValues] = []
         for place in 0..<due.count {
             guard let number = due.number(place, 0) else { throw StoreError.corrupt }
             // A damaged row stays, so that the damage is reported when its wallet is accessed.
-            if let wallet = due.bytes(place, 1).flatMap({ WalletID($0) }), let found = try self.lockIntact(wallet),
+            if let wallet = due.bytes(place, 1).flatMap({ WalletID($0) }), let found = try self.holdIntact(wallet),
                 !found.wallet.row.state.sessionOpened, found.wallet.row.state.revocation == nil,
                 found.wallet.row.key.number == number
             {
-                removed.append(wallet)
+                removed.append(found)
             } else {
                 try self.run("delete from unopened where place = $1", [.number(number)])
             }
@@ -71,7 +56,7 @@ extension StoreTransaction {
     }
 }
 
-/// Steps for attempts with an instruction that writes, and for confirmations of shares.
+/// Steps for attempts with an instruction that writes.
 extension StoreTransaction {
     /// The class of the advisory locks of recovery codes.
     private static let codeLocks: Int64 = 0x7250_494E
@@ -82,7 +67,7 @@ extension StoreTransaction {
     func step(_ attempt: Attempt) throws -> (outcome: AttemptOutcome, leaf: AttemptLeaf?) {
         // rule: postgresql-link-not-ordered
         if case .linkRecoveryCode(let mac) = attempt.effect { try self.lock(recoveryCode: mac) }
-        guard var values = try self.lock(attempt.walletID) else { throw StoreError.corrupt }
+        guard var values = try self.hold(attempt.walletID, with: []) else { throw StoreError.corrupt }
         let judged = try values.wallet.judge(attempt, self.facts)
         guard let judgment = judged.judgment else {
             try self.keep(values)
@@ -101,19 +86,6 @@ extension StoreTransaction {
             "select pg_advisory_xact_lock(hashtextextended(encode($1, 'hex'), $2))",
             [.bytes(mac), .number(Self.codeLocks)]
         )
-    }
-
-    /// Returns the time at which a recovery code was denied, or nil if it is not on the deny list.
-    func denied(_ mac: [UInt8]) throws -> Timestamp? {
-        let found = try self.run("select denied_at from denied_recovery_codes where mac = $1", [.bytes(mac)])
-        return found.count == 0 ? nil : try found.time(0, 0)
-    }
-
-    func confirm(_ confirmation: ShareConfirmation) throws -> ShareConfirmationOutcome {
-        guard var values = try self.lock(confirmation.walletID) else { throw StoreError.corrupt }
-        let outcome = values.wallet.confirm(confirmation, self.facts)
-        if outcome == .replaced { try self.keepAll(values) }
-        return outcome
     }
 }
 
@@ -141,61 +113,8 @@ extension PostgreSQLValue {
     static func after(_ cursor: UInt64?) -> PostgreSQLValue { .number(cursor.map { Int64(bitPattern: $0) } ?? -1) }
 }
 
-/// Steps that end wallets.
-///
-/// Each destroys the wallet's shares in its commit. A wallet that has already ended is left unchanged.
+/// The ends of wallets, and the wallets of a recovery code.
 extension StoreTransaction {
-    func revoke(byDeletionCode digest: SHA256Digest, at now: Timestamp) throws -> CodeRevocationOutcome {
-        guard let wallet = try self.wallet(ofDeletionCode: digest) else { return .notRecognised }
-        guard let values = try self.lock(wallet) else { return .notRecognised }
-        let isFirst = try self.end(values, as: .byDeletionCode, at: now)
-        return .revoked(wallet, at: isFirst ? now : values.wallet.row.state.revokedAt)
-    }
-
-    func recordWipe(of wallet: WalletID, at now: Timestamp) throws {
-        guard let values = try self.lock(wallet) else { return }
-        try self.end(values, as: .byWipe, at: now)
-    }
-
-    /// Reads every wallet before ending any, so that nothing is written if one is unknown.
-    func revoke(wallets: [WalletID], at now: Timestamp) throws -> WalletsRevocationOutcome {
-        let found = try self.lock(wallets)
-        let known = Set(found.map(\.id))
-        let unknown = wallets.once.filter { !known.contains($0) }
-        guard unknown.isEmpty else { return .unknown(unknown) }
-        var ended = 0
-        for values in found
-        where try self.end(values, as: Revocation(reason: .wallet, mayRegisterAnew: true), at: now) { ended += 1 }
-        return .revoked(now: ended, before: found.count - ended)
-    }
-
-    func end(_ wallets: [WalletID], as revocation: Revocation, at now: Timestamp) throws -> WalletsEnding {
-        let found = try self.lock(wallets)
-        var ending = WalletsEnding(unknown: Set(wallets).count - found.count)
-        for values in found {
-            if try self.end(values, as: revocation, at: now) { ending.ended += 1 } else { ending.before += 1 }
-        }
-        return ending
-    }
-
-    /// Denies a code, ordered with respect to every link to it.
-    ///
-    /// Returns the time of an earlier denial, or nil if this is the first.
-    ///
-    /// Invariant (G7): from the commit on, no wallet is linked to the code: a link takes the same lock and ends its
-    /// wallet. A search that begins after the commit therefore finds every linked wallet, and needs no lock while it
-    /// reads.
-    func deny(recoveryCode mac: RecoveryCodeMAC, at now: Timestamp) throws -> Timestamp? {
-        try self.lock(recoveryCode: mac.bytes)
-        if let before = try self.denied(mac.bytes) { return before }
-        self.isOnRecord = true
-        try self.run(
-            "insert into denied_recovery_codes (mac, denied_at) values ($1, $2)",
-            [.bytes(mac.bytes), .number(now.milliseconds)]
-        )
-        return nil
-    }
-
     /// Returns the wallets linked to a recovery code, including ended ones, among the next `limit` wallets after a
     /// cursor, and the cursor to continue after, or nil at the end.
     ///
@@ -299,24 +218,6 @@ extension StoreTransaction {
             "insert into recorded_blocks (id) select id from wallets where id = any($1) on conflict do nothing",
             [.byteArrays(wallets.map(\.bytes))]
         )
-    }
-
-    /// Permanently blocks the wallets that an audit log records as blocked.
-    ///
-    /// Returns the number of newly blocked wallets. Ignores unknown wallets, those that have ended, and those with
-    /// damaged attempts, whose PINs are not judged.
-    func blockPermanently(_ wallets: [WalletID]) throws -> Int {
-        var blocked = 0
-        for wallet in wallets.inLockOrder(\.self) {
-            guard var values = try self.lockIntact(wallet), values.wallet.row.state.revocation == nil,
-                values.wallet.attempts?.record.isBlockedPermanently == false
-            else { continue }
-            values.wallet.attempts?.record.blockPermanently()
-            try self.keep(values)
-            blocked += 1
-        }
-        try self.noteRecorded(blocksOf: wallets)
-        return blocked
     }
 
     /// Appends epochs, and restarts the period for a first session, because sessions since the backup are unknown.

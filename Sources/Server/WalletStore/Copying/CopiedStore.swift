@@ -262,7 +262,7 @@ extension StoreConnection {
     private static let movedTo = "store.moved-to"
 
     func copiedFacts() throws -> CopiedFacts {
-        var values = try self.operatorValues()
+        var values = try ReadOperatorValues().run(in: self)
         values.values[Self.movedTo] = nil
         let refresh = try Row.fetchOne(self.db, sql: "SELECT begun_at, place, last FROM share_refresh")
         return CopiedFacts(
@@ -366,7 +366,8 @@ extension StoreConnection {
     func movedTo() throws -> String? {
         let id = try Int64.fetchOne(self.db, sql: "PRAGMA application_id")
         guard id == Schema.movedID else { return nil }
-        guard let copy = try self.operatorValues().values[Self.movedTo]?.text else { throw StoreError.corrupt }
+        let values = try ReadOperatorValues().run(in: self).values
+        guard let copy = values[Self.movedTo]?.text else { throw StoreError.corrupt }
         return copy
     }
 

@@ -6,7 +6,7 @@ package import Vocabulary
 ///
 /// They are separate from ``WalletStore`` because no wallet call needs them. A store in a file can also be inspected
 /// and copied as a whole (``SQLiteWalletStore``).
-package protocol MaintenanceStore: Sendable {
+package protocol MaintenanceStore: StepStore {
     /// Announces the newest entry in this server's audit log.
     ///
     /// The next audited change stores it.
@@ -39,11 +39,6 @@ package protocol MaintenanceStore: Sendable {
     /// Returns fewer only at the end.
     func sealedValues(after: UInt64?, limit: Int) async throws(StoreError) -> [SealedWallet]
 
-    /// Replaces sealed values with newly sealed ones.
-    ///
-    /// Wallets whose values have changed in the meantime are skipped.
-    func replace(_ values: [SealedReplacement]) async throws(StoreError)
-
     /// Examines `limit` ended wallets, starting after the cursor `after` or with the first one.
     ///
     /// Returns those that ended before `time`.
@@ -53,30 +48,8 @@ package protocol MaintenanceStore: Sendable {
         endedBefore time: Timestamp
     ) async throws(StoreError) -> Purgeable
 
-    /// Removes wallets that ended before `limit`, keeping only the data of their deletion codes.
-    ///
-    /// Returns the number of removed wallets. If it throws, some of them may have been removed.
-    func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) async throws(StoreError) -> Int
-
-    /// Permanently blocks the wallets that an audit log records as blocked.
-    ///
-    /// Returns the number of newly blocked wallets. Ignores wallets that are unknown, have ended or have a damaged
-    /// record. Used by a restore.
-    func blockPermanently(_ wallets: [WalletID]) async throws(StoreError) -> Int
-
-    /// Returns the vault key versions that have sealed values, in ascending order.
-    func vaultVersions() async throws(StoreError) -> [StoredVaultVersion]
-
-    /// Records that a vault key version seals values, along with the check value of its key.
-    ///
-    /// Does nothing if the version is known. Returns all known versions in ascending order.
-    func note(vaultVersion version: UInt32, check: [UInt8], at now: Timestamp) async throws(StoreError)
-        -> [StoredVaultVersion]
-
-    /// Records that no value is sealed with an older version anymore.
-    ///
-    /// If `now` is nil, removes that record.
-    func noteSealedAnew(vaultVersion version: UInt32, at now: Timestamp?) async throws(StoreError)
+    /// The maximum number of wallets that one step removes, so that PIN checks do not wait long.
+    var removedAtOnce: Int { get }
 
     func walletCount() async throws(StoreError) -> Int
 

@@ -67,17 +67,6 @@ extension StoreConnection {
         } ?? NextShares()
     }
 
-    func confirm(_ confirmation: ShareConfirmation) throws -> ShareConfirmationOutcome {
-        guard let row = try self.wallet(confirmation.walletID) else { throw StoreError.corrupt }
-        var wallet = StoredWallet(row: row, attempts: nil, next: try self.nextShares(of: row.key))
-        let outcome = wallet.confirm(confirmation, self.facts)
-        guard outcome == .replaced else { return outcome }
-        try self.keep(wallet.row)
-        try self.keep(wallet.next, of: row.key)
-        self.noteDestroyed()  // rule: shares-replaced-stay-in-log
-        return outcome
-    }
-
     /// Writes a wallet's next shares, or removes the row if there are none.
     func keep(_ next: NextShares, of wallet: WalletKey) throws {
         guard !next.isEmpty else { return try self.removeNextShares(of: wallet) }

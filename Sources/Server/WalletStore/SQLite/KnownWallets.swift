@@ -164,18 +164,6 @@ extension StoreConnection {
         guard try statement.change() == 1 else { throw StoreError.corrupt }
         self.known.remember(kept, of: wallet)
     }
-
-    /// Permanently ends a wallet, unless it has already ended.
-    func revoke(_ row: inout WalletRow, _ revocation: Revocation, at now: Timestamp) throws {
-        guard row.state.revocation == nil else { return self.noteDestroyedBefore() }
-        self.noteDestroyed()  // rule: store-log-keeps-shares
-        row.revoke(revocation, at: now)
-        try self.keep(row)  // rule: store-revocation-not-kept
-        try self.removeNextShares(of: row.key)
-        try self.noteEnd(of: row.key, at: now)
-        if !revocation.mayRegisterAnew { try self.bar(row.hardwareKey) }
-        try self.keepAuditMark()  // rule: store-mark-not-kept
-    }
 }
 
 extension StoreConnection.Attempted {
@@ -237,32 +225,18 @@ extension PreparedRow {
     }
 }
 
-extension Row {
-    /// Returns the bytes in a column.
-    ///
-    /// Throws if it has any other type, which this code never writes.
-    func bytes(_ index: Int) throws -> [UInt8] {
-        guard let bytes = try self.bytesIfAny(index) else { throw StoreError.corrupt }
-        return bytes
+extension Row: StoredColumns {
+    package func numberIfAny(_ column: Int) -> Int64? { Int64.fromDatabaseValue(self[column]) }
+
+    package func textIfAny(_ column: Int) -> String? { String.fromDatabaseValue(self[column]) }
+
+    package func bytesIfAny(_ column: Int) throws -> [UInt8]? {
+        try self.withUnsafeData(atIndex: column) { data in data.map { [UInt8]($0) } }
     }
 
-    func bytesIfAny(_ index: Int) throws -> [UInt8]? {
-        try self.withUnsafeData(atIndex: index) { data in data.map { [UInt8]($0) } }
-    }
-
-    func identifier<Kind>(_ index: Int) throws -> FixedBytes<Kind> {
-        guard let value = FixedBytes<Kind>(try self.bytes(index)) else { throw StoreError.corrupt }
-        return value
-    }
-
-    func walletState(_ index: Int) throws -> WalletState {
-        guard let state = WalletState(decoding: try self.bytes(index)) else { throw StoreError.corrupt }
+    func walletState(_ column: Int) throws -> WalletState {
+        guard let state = WalletState(decoding: try self.bytes(column)) else { throw StoreError.corrupt }
         return state
-    }
-
-    func number(_ index: Int) throws -> Int64 {
-        guard let number = Int64.fromDatabaseValue(self[index]) else { throw StoreError.corrupt }
-        return number
     }
 }
 

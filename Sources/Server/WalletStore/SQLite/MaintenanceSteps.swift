@@ -3,8 +3,7 @@ internal import PreparedSQL
 package import Vocabulary
 
 extension SQLiteWalletStore: MaintenanceStore {
-    /// The maximum number of wallets ended by one step, so that PIN checks do not wait long.
-    private static let endedAtOnce = 500
+    package var removedAtOnce: Int { StoreConnection.removedAtOnce }
 
     /// Raises the generation above the given one.
     ///
@@ -33,7 +32,7 @@ extension SQLiteWalletStore: MaintenanceStore {
 
     package func inUse(_ wallets: [WalletID]) async throws(StoreError) -> [WalletID] {
         var found: [WalletID] = []
-        for page in wallets.pieces(of: Self.endedAtOnce) {
+        for page in wallets.pieces(of: endedAtOnce) {
             found += try await self.queue.perform { try $0.inUse(page) }
         }
         return found
@@ -41,7 +40,7 @@ extension SQLiteWalletStore: MaintenanceStore {
 
     package func unblocked(_ wallets: [WalletID]) async throws(StoreError) -> [WalletID] {
         var found: [WalletID] = []
-        for page in wallets.pieces(of: Self.endedAtOnce) {
+        for page in wallets.pieces(of: endedAtOnce) {
             found += try await self.queue.perform { connection in try page.filter { try connection.isUnblocked($0) } }
         }
         return found
@@ -62,59 +61,12 @@ extension SQLiteWalletStore: MaintenanceStore {
         try await self.queue.perform { try $0.inspect() }
     }
 
-    package func end(
-        _ wallets: [WalletID],
-        as revocation: Revocation,
-        at now: Timestamp
-    ) async throws(StoreError) -> WalletsEnding {
-        var ending = WalletsEnding()
-        for page in wallets.pieces(of: Self.endedAtOnce) {
-            let done = try await self.queue.perform { try $0.end(page, as: revocation, at: now) }
-            ending.ended += done.ended
-            ending.before += done.before
-            ending.unknown += done.unknown
-        }
-        return ending
-    }
-
     package func purgeable(
         after: UInt64?,
         lookingAt limit: Int,
         endedBefore time: Timestamp
     ) async throws(StoreError) -> Purgeable {
         try await self.queue.perform { try $0.purgeable(after: after, lookingAt: limit, endedBefore: time) }
-    }
-
-    package func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) async throws(StoreError) -> Int {
-        var purged = 0
-        for page in wallets.pieces(of: StoreConnection.removedAtOnce) {
-            purged += try await self.queue.perform { try $0.purge(page, endedBefore: limit) }
-        }
-        return purged
-    }
-
-    package func blockPermanently(_ wallets: [WalletID]) async throws(StoreError) -> Int {
-        var blocked = 0
-        for page in wallets.pieces(of: Self.endedAtOnce) {
-            blocked += try await self.queue.perform { try $0.blockPermanently(page) }
-        }
-        return blocked
-    }
-
-    package func vaultVersions() async throws(StoreError) -> [StoredVaultVersion] {
-        try await self.queue.perform { try $0.vaultVersions() }
-    }
-
-    package func note(
-        vaultVersion version: UInt32,
-        check: [UInt8],
-        at now: Timestamp
-    ) async throws(StoreError) -> [StoredVaultVersion] {
-        try await self.queue.perform { try $0.note(vaultVersion: version, check: check, at: now) }
-    }
-
-    package func noteSealedAnew(vaultVersion version: UInt32, at now: Timestamp?) async throws(StoreError) {
-        try await self.queue.perform { try $0.noteSealedAnew(vaultVersion: version, at: now) }
     }
 
     package func walletCount() async throws(StoreError) -> Int {
@@ -148,10 +100,6 @@ extension SQLiteWalletStore: MaintenanceStore {
     package func sealedValues(after: UInt64?, limit: Int) async throws(StoreError) -> [SealedWallet] {
         try await self.queue.perform { try $0.sealedValues(after: after, limit: limit) }
     }
-
-    package func replace(_ values: [SealedReplacement]) async throws(StoreError) {
-        try await self.queue.perform { try $0.replace(values) }
-    }
 }
 
 /// Maintenance steps that cover many wallets.
@@ -178,19 +126,6 @@ extension StoreConnection {
         self.nextSchemaCheck = now + Self.schemaCheckInterval
         let schema = Schema.current
         return schema.differences(in: try SchemaEntry.all(in: self.db), ofVersion: schema.version)
-    }
-
-    func end(_ wallets: [WalletID], as revocation: Revocation, at now: Timestamp) throws -> WalletsEnding {
-        var ending = WalletsEnding()
-        for id in wallets {
-            guard var row = try self.wallet(id) else {
-                ending.unknown += 1
-                continue
-            }
-            if row.state.revocation == nil { ending.ended += 1 } else { ending.before += 1 }
-            try self.revoke(&row, revocation, at: now)
-        }
-        return ending
     }
 
     /// Searches the next wallets for links to a recovery code.
@@ -234,18 +169,6 @@ extension StoreConnection {
             )
         }
     }
-
-    /// Replaces sealed values after comparing each old value with the stored one, so that no change made in the
-    /// meantime is lost.
-    func replace(_ values: [SealedReplacement]) throws {
-        for replacement in values {
-            guard var row = try self.wallet(replacement.walletID) else { continue }
-            let next = try self.nextShares(of: row.key)
-            guard row.sealedValues(with: next) == replacement.old, row.take(replacement.new) else { continue }
-            try self.keep(row)
-            if let new = replacement.new.shares?.next, new != next { try self.keep(new, of: row.key) }
-        }
-    }
 }
 
 /// The result of checking a whole store.
@@ -257,52 +180,7 @@ package struct StoreInspection: Hashable, Sendable {
     package var latestEpoch: Int
 }
 
-/// Records of the vault's key versions.
-///
-/// They contain no keys.
 extension StoreConnection {
-    /// Records that a version seals values, along with the check value of its key.
-    ///
-    /// Does nothing if the version is known. Returns all versions in ascending order.
-    func note(vaultVersion version: UInt32, check: [UInt8], at now: Timestamp) throws -> [StoredVaultVersion] {
-        try self.db.execute(
-            sql: """
-                INSERT INTO vault_versions (version, active_since, key_check) VALUES (?, ?, ?)
-                ON CONFLICT (version) DO NOTHING
-                """,
-            arguments: [version, now.milliseconds, check.blob]
-        )
-        try self.readReceiptVersion()
-        return try self.vaultVersions()
-    }
-
-    /// Returns all versions that have sealed values, in ascending order.
-    func vaultVersions() throws -> [StoredVaultVersion] {
-        try Row.fetchAll(
-            self.db,
-            sql: "SELECT version, active_since, sealed_anew_at, key_check FROM vault_versions ORDER BY version"
-        ).map { row in
-            StoredVaultVersion(
-                version: UInt32(clamping: try row.number(0)),
-                activeSince: Timestamp(milliseconds: try row.number(1)),
-                sealedAnewAt: Int64.fromDatabaseValue(row[2]).map { Timestamp(milliseconds: $0) },
-                check: try row.bytes(3)
-            )
-        }
-    }
-
-    /// Records that no value is sealed with an older version anymore.
-    ///
-    /// If `now` is nil, removes that record.
-    func noteSealedAnew(vaultVersion version: UInt32, at now: Timestamp?) throws {
-        // The old values must then be removed from the log as well. Removing the record destroys nothing.
-        if now != nil { self.noteDestroyed() }
-        try self.db.execute(
-            sql: "UPDATE vault_versions SET sealed_anew_at = ? WHERE version = ?",
-            arguments: [now?.milliseconds, version]
-        )
-    }
-
     func walletCount() throws -> Int {
         try Int.fetchOne(self.db, sql: "SELECT count(*) FROM wallets") ?? 0
     }

@@ -65,13 +65,11 @@ extension StoreConnection {
 
     func beginSession(_ session: NewSession) throws -> SessionOutcome {
         guard let (begun, opening) = try self.findSession(session) else { return .identityChanged }
-        let wallet = opening.wallet
-        if begun.changesAttempts, let attempts = wallet.attempts {
-            let judged = Attempted(row: JudgedRow(wallet.row), attempts: attempts, onFile: opening.onFile)
-            try self.keep(judged, of: session.walletID)
-        }
-        // The row comes last: it makes ``KnownWallets`` forget the one that the attempts were kept with.
-        if begun.changesRow { try self.keep(wallet.row) }
+        var changed: WalletParts = []
+        if begun.changesAttempts { changed.insert(.attempts) }
+        if begun.changesRow { changed.insert(.row) }
+        let held = HeldRow(id: session.walletID, wallet: opening.wallet, onFile: opening.onFile)
+        try self.keep(held, changed)
         return begun.outcome
     }
 
@@ -92,7 +90,7 @@ extension StoreConnection {
     /// Reads a wallet and its attempts.
     ///
     /// Damaged attempts affect the session but not the proof.
-    private func opening(of wallet: WalletID) throws -> Opening? {
+    func opening(of wallet: WalletID) throws -> Opening? {
         let statement = self.statements.opening
         statement.bind(wallet.bytes, at: 1)
         return try statement.first { found in

@@ -12,10 +12,6 @@ extension SQLiteWalletStore {
         try await self.queue.perform { try $0.report(of: wallet) }
     }
 
-    package func revoke(wallets: [WalletID], at now: Timestamp) async throws(StoreError) -> WalletsRevocationOutcome {
-        try await self.queue.perform { try $0.revoke(wallets: wallets, at: now) }
-    }
-
     package func revoke(
         recoveryCode mac: RecoveryCodeMAC,
         at now: Timestamp
@@ -50,44 +46,6 @@ extension SQLiteWalletStore {
             found += page.wallets
             last = page.last
         }
-    }
-
-    package func setSolutionRevoked(_ isRevoked: Bool) async throws(StoreError) -> Bool {
-        try await self.queue.perform { try $0.changeSolution(isRevoked: isRevoked) }
-    }
-
-    package func denied(
-        after: RecoveryCodeMAC?,
-        limit: Int
-    ) async throws(StoreError) -> (entries: [StoredDenial], hasMore: Bool) {
-        try await self.queue.perform { try $0.denied(after: after, limit: limit) }
-    }
-
-    package func denied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp? {
-        try await self.queue.perform { try $0.denied(mac) }
-    }
-
-    package func removeDenied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp? {
-        try await self.queue.perform { try $0.removeDenied(mac) }
-    }
-
-    package func operatorValues() async throws(StoreError) -> OperatorValues {
-        try await self.queue.perform { try $0.operatorValues() }
-    }
-
-    package func setOperatorValues(
-        _ values: [String: String?],
-        at now: Timestamp
-    ) async throws(StoreError) -> OperatorValues {
-        try await self.queue.perform { try $0.setOperatorValues(values, at: now) }
-    }
-
-    package func wallet(ofDeletionCode digest: SHA256Digest) async throws(StoreError) -> WalletID? {
-        try await self.queue.perform { try $0.wallet(ofDeletionCode: digest) }
-    }
-
-    package func purged(deletionCode digest: SHA256Digest) async throws(StoreError) -> Timestamp? {
-        try await self.queue.perform { try $0.purged(deletionCode: digest) }
     }
 
     package func listing(after: UInt64?, limit: Int) async throws(StoreError) -> [StoredListing] {
@@ -140,70 +98,6 @@ extension StoreConnection {
             epochCharges: try row.state.missing(of: self.facts.charges),
             attested: attested
         )
-    }
-
-    /// Sets whether the solution is revoked; returns whether this changed anything.
-    func changeSolution(isRevoked: Bool) throws -> Bool {
-        guard self.facts.isSolutionRevoked != isRevoked else { return false }
-        try self.setSolutionRevoked(isRevoked)
-        return true
-    }
-
-    func denied(after: RecoveryCodeMAC?, limit: Int) throws -> (entries: [StoredDenial], hasMore: Bool) {
-        // Read one more than requested to see whether there are more. Every MAC is greater than an empty value.
-        let rows = try Row.fetchAll(
-            self.db,
-            sql: "SELECT mac, denied_at FROM denied_recovery_codes WHERE mac > ? ORDER BY mac LIMIT ?",
-            arguments: [(after?.bytes ?? []).blob, limit + 1]
-        )
-        let entries = try rows.prefix(limit).map { row in
-            StoredDenial(mac: try row.identifier(0), deniedAt: Timestamp(milliseconds: try row.number(1)))
-        }
-        return (entries, rows.count > limit)
-    }
-
-    func denied(_ mac: RecoveryCodeMAC) throws -> Timestamp? {
-        try self.db.makeStatement(sql: "SELECT denied_at FROM denied_recovery_codes WHERE mac = ?")
-            .first([mac.blob]) { Timestamp(milliseconds: try $0.number(0)) }
-    }
-
-    func removeDenied(_ mac: RecoveryCodeMAC) throws -> Timestamp? {
-        guard let deniedAt = try self.denied(mac) else { return nil }
-        try self.db.makeStatement(sql: "DELETE FROM denied_recovery_codes WHERE mac = ?").run([mac.blob])
-        try self.keepAuditMark()
-        return deniedAt
-    }
-
-    func operatorValues() throws -> OperatorValues {
-        let revision = try self.db.makeStatement(sql: "SELECT revision FROM operator_revision")
-            .first([]) { try $0.number(0) }
-        guard let revision else { throw StoreError.corrupt }
-        var values: [String: OperatorValues.Value] = [:]
-        for row in try Row.fetchAll(self.db, sql: "SELECT name, value, set_at FROM operator_values") {
-            guard let name = String.fromDatabaseValue(row[0]), let text = String.fromDatabaseValue(row[1]) else {
-                throw StoreError.corrupt
-            }
-            values[name] = OperatorValues.Value(text, setAt: Timestamp(milliseconds: try row.number(2)))
-        }
-        return OperatorValues(revision: revision, values: values)
-    }
-
-    func setOperatorValues(_ values: [String: String?], at now: Timestamp) throws -> OperatorValues {
-        for (name, text) in values {
-            if let text {
-                try self.db.execute(
-                    sql: """
-                        INSERT INTO operator_values (name, value, set_at) VALUES (?, ?, ?)
-                        ON CONFLICT (name) DO UPDATE SET value = excluded.value, set_at = excluded.set_at
-                        """,
-                    arguments: [name, text, now.milliseconds]
-                )
-            } else {
-                try self.db.execute(sql: "DELETE FROM operator_values WHERE name = ?", arguments: [name])
-            }
-        }
-        try self.db.execute(sql: "UPDATE operator_revision SET revision = revision + 1")
-        return try self.operatorValues()
     }
 
     /// Returns the row numbers of the given wallets, skipping unknown ones.
@@ -266,10 +160,5 @@ extension StoreConnection {
                 epochCharges: charges ?? []
             )
         }
-    }
-
-    func wallet(ofDeletionCode digest: SHA256Digest) throws -> WalletID? {
-        try self.db.makeStatement(sql: "SELECT id FROM wallets WHERE deletion_digest = ?")
-            .first([digest.blob]) { try $0.identifier(0) }
     }
 }

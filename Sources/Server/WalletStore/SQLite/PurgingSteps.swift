@@ -6,9 +6,9 @@ extension StoreConnection {
     /// Records a wallet's end.
     ///
     /// If called again, the first end counts.
-    func noteEnd(of wallet: WalletKey, at time: Timestamp) throws {
+    func keepEnd(of held: HeldRow, at time: Timestamp) throws {
         try self.db.makeStatement(sql: "INSERT INTO ended (wallet, at) VALUES (?, ?) ON CONFLICT (wallet) DO NOTHING")
-            .run([wallet.number, time.milliseconds])
+            .run([held.wallet.row.key.number, time.milliseconds])
     }
 
     /// Examines the next `limit` ended wallets.
@@ -33,33 +33,14 @@ extension StoreConnection {
         return Purgeable(wallets: wallets, next: next)
     }
 
-    /// Removes wallets after checking each of them again.
-    ///
-    /// Keeps those that are in use or ended later.
-    func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) throws -> Int {
-        var gone: [WalletKey] = []
-        for id in wallets {
-            guard let row = try self.wallet(id), row.state.revocation != nil, row.state.revokedAt < limit else {
-                continue
-            }
-            try self.db.execute(
-                sql: """
-                    INSERT OR IGNORE INTO purged_codes (digest, revoked_at)
-                    SELECT deletion_digest, ? FROM wallets WHERE key = ? AND deletion_digest IS NOT NULL
-                    """,
-                arguments: [row.state.revokedAt.milliseconds, row.key.number]
-            )
-            gone.append(row.key)
-        }
-        try self.remove(gone)
-        try self.keepAuditMark()
-        return gone.count
-    }
-
-    /// Returns the time at which the wallet with this deletion code ended, if it has been purged since.
-    func purged(deletionCode digest: SHA256Digest) throws -> Timestamp? {
-        try self.db.makeStatement(sql: "SELECT revoked_at FROM purged_codes WHERE digest = ?")
-            .first([digest.blob]) { Timestamp(milliseconds: try $0.number(0)) }
+    func keepPurgedCode(of held: HeldRow) throws {
+        try self.db.execute(
+            sql: """
+                INSERT OR IGNORE INTO purged_codes (digest, revoked_at)
+                SELECT deletion_digest, ? FROM wallets WHERE key = ? AND deletion_digest IS NOT NULL
+                """,
+            arguments: [held.wallet.row.state.revokedAt.milliseconds, held.wallet.row.key.number]
+        )
     }
 }
 

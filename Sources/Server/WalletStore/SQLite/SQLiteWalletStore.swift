@@ -292,10 +292,6 @@ package final class SQLiteWalletStore: WalletStore {
 }
 
 extension SQLiteWalletStore {
-    package func register(_ registration: NewRegistration) async throws(StoreError) -> RegisterOutcome {
-        try await self.queue.perform { try $0.register(registration) }
-    }
-
     package func identity(of wallet: WalletID) async throws(StoreError) -> StoredIdentity? {
         try await self.queue.perform(
             reading: { connection -> StoredIdentity?? in .some(try connection.identity(of: wallet)) },
@@ -321,21 +317,6 @@ extension SQLiteWalletStore {
                 return .success(CertifiedOutcome(judged.outcome, receipt))
             }
         )
-    }
-
-    package func confirm(_ confirmation: ShareConfirmation) async throws(StoreError) -> ShareConfirmationOutcome {
-        try await self.queue.perform { try $0.confirm(confirmation) }
-    }
-
-    package func revoke(
-        byDeletionCode digest: SHA256Digest,
-        at now: Timestamp
-    ) async throws(StoreError) -> CodeRevocationOutcome {
-        try await self.queue.perform { try $0.revoke(byDeletionCode: digest, at: now) }
-    }
-
-    package func recordWipe(of wallet: WalletID, at now: Timestamp) async throws(StoreError) {
-        try await self.queue.perform { try $0.recordWipe(of: wallet, at: now) }
     }
 
     package func unrecordedBlocks(
@@ -388,12 +369,5 @@ extension SQLiteWalletStore {
             self.sweptUntil.withLock { $0 = unopened.next ?? .min }
         } while unopened.removed == StoreConnection.removedAtOnce && due < Self.sweptPerCall && !Task.isCancelled
         return removed
-    }
-}
-
-extension Array {
-    /// Splits the elements, in order, into chunks of at most this size, each small enough for one step.
-    package func pieces(of limit: Int) -> [[Element]] {
-        stride(from: 0, to: self.count, by: limit).map { [Element](self[$0..<Swift.min($0 + limit, self.count)]) }
     }
 }

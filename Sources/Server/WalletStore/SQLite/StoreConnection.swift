@@ -141,7 +141,6 @@ final class StoreConnection {
 
     func setSolutionRevoked(_ revoked: Bool) throws {
         try self.db.execute(sql: "UPDATE solution SET revoked = ?", arguments: [revoked ? 1 : 0])
-        try self.keepAuditMark()
         try self.readSolution()
     }
 

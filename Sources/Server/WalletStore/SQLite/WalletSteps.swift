@@ -3,7 +3,7 @@ import PINPolicy
 internal import PreparedSQL
 import Vocabulary
 
-/// Registration and removal of wallets.
+/// Insertion and removal of wallets.
 extension StoreConnection {
     /// The maximum sizes of the sealed values.
     ///
@@ -11,34 +11,7 @@ extension StoreConnection {
     private static let largestIdentity = 2048
     private static let largestShare = 512
 
-    func register(_ registration: NewRegistration) throws -> RegisterOutcome {
-        if self.facts.isSolutionRevoked { return .solutionRevoked }
-        // rule: store-barred-key-registers
-        if try self.isBarred(registration.hardwareKeyDigest) { return .hardwareKeyBarred }
-        if let row = try self.wallet(registration.walletID) {
-            if let rejection = row.rejection(of: registration) { return rejection }
-            // Insert the row at the end instead of rewriting it in place, because its values may differ in length.
-            try self.remove([row.key])
-        }
-        try self.insert(registration)
-        return .registered(receiptVersion: self.facts.receiptVersion)
-    }
-
-    /// Bars the hardware key of a wallet whose device is not allowed to register again.
-    ///
-    /// The key stays barred after the wallet is purged. If the device registers with a new hardware key, the deny list
-    /// rejects its next link to the recovery code.
-    func bar(_ hardwareKey: SHA256Digest) throws {
-        try self.db.makeStatement(sql: "INSERT OR IGNORE INTO barred_hardware_keys (digest) VALUES (?)")
-            .run([hardwareKey.blob])
-    }
-
-    private func isBarred(_ hardwareKey: SHA256Digest) throws -> Bool {
-        try self.db.makeStatement(sql: "SELECT 1 FROM barred_hardware_keys WHERE digest = ?")
-            .first([hardwareKey.blob]) { _ in true } ?? false
-    }
-
-    private func insert(_ registration: NewRegistration) throws {
+    func insert(_ registration: NewRegistration) throws {
         precondition(registration.identity.count <= Self.largestIdentity, "a sealed identity must fit into a row")
         precondition(
             max(registration.unlockShare.count, registration.presenceShare.count) <= Self.largestShare
@@ -258,61 +231,10 @@ extension StoreConnection {
         for wallet in wallets { try statement.run([wallet.blob]) }
         try self.keepAuditMark()
     }
-
-    /// Permanently blocks the wallets that an audit log records as blocked.
-    ///
-    /// Returns the number of newly blocked wallets. Ignores wallets that are unknown, have ended or have a damaged
-    /// record. Their PINs are not judged.
-    func blockPermanently(_ wallets: [WalletID]) throws -> Int {
-        var blocked = 0
-        for wallet in wallets {
-            guard var found = try? self.attempted(wallet), found.row.state.revocation == nil,
-                !found.attempts.record.isBlockedPermanently
-            else { continue }
-            found.attempts.record.blockPermanently()
-            try self.keep(found, of: wallet)
-            blocked += 1
-        }
-        try self.noteRecorded(blocksOf: wallets)
-        return blocked
-    }
 }
 
-/// The steps that end wallets.
-///
-/// Each of them destroys both shares in the same commit. A wallet that has already ended is left unchanged.
+/// Denials of recovery codes.
 extension StoreConnection {
-    func revoke(byDeletionCode digest: SHA256Digest, at now: Timestamp) throws -> CodeRevocationOutcome {
-        let statement = try self.db.makeStatement(sql: "SELECT id FROM wallets WHERE deletion_digest = ?")
-        guard let id: WalletID = try statement.first([digest.blob], { try $0.identifier(0) }) else {
-            return .notRecognised
-        }
-        guard var row = try self.wallet(id) else { throw StoreError.corrupt }
-        try self.revoke(&row, .byDeletionCode, at: now)
-        return .revoked(id, at: row.state.revokedAt)
-    }
-
-    func recordWipe(of wallet: WalletID, at now: Timestamp) throws {
-        guard var row = try self.wallet(wallet) else { return }
-        try self.revoke(&row, .byWipe, at: now)
-    }
-
-    /// Revokes wallets after reading all of them, so that nothing is written if one is unknown.
-    func revoke(wallets: [WalletID], at now: Timestamp) throws -> WalletsRevocationOutcome {
-        var rows: [WalletRow] = []
-        var unknown: [WalletID] = []
-        for id in wallets.once {
-            if let row = try self.wallet(id) { rows.append(row) } else { unknown.append(id) }
-        }
-        guard unknown.isEmpty else { return .unknown(unknown) }
-        var ended = 0
-        for var row in rows {
-            if row.state.revocation == nil { ended += 1 }
-            try self.revoke(&row, Revocation(reason: .wallet, mayRegisterAnew: true), at: now)
-        }
-        return .revoked(now: ended, before: rows.count - ended)
-    }
-
     /// Denies a code and ends its wallets in a single step that is ordered with respect to every link.
     ///
     /// These wallets are the ones that the search found, plus those linked since the search began.
@@ -324,23 +246,18 @@ extension StoreConnection {
         during search: LinkSearch,
         at now: Timestamp
     ) throws -> RecoveryCodeRevocationOutcome {
-        let before = try self.denied(mac)
-        if before == nil {
-            try self.db.execute(
-                sql: "INSERT INTO denied_recovery_codes (mac, denied_at) VALUES (?, ?)",
-                arguments: [mac.blob, now.milliseconds]
-            )
-            try self.keepAuditMark()
-        }
+        let before = try self.deny(mac, at: now)
         guard let linkedMeanwhile = self.linkedDuring[search] else { throw StoreError.corrupt }
         var linked: Set<WalletID> = []
         var ended = 0
         for id in linkedMeanwhile.union(found) {
             // A wallet found by the search may have been purged since.
-            guard var row = try self.wallet(id), row.state.isLinked, row.recoveryMAC == mac.bytes else { continue }
+            guard let held = try self.hold(id, with: []), held.wallet.row.state.isLinked,
+                held.wallet.row.recoveryMAC == mac.bytes
+            else { continue }
             linked.insert(id)
-            if row.state.revocation == nil { ended += 1 }
-            try self.revoke(&row, Revocation(reason: .recoveryCode, mayRegisterAnew: false), at: now)
+            let revocation = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
+            if try self.end(held, as: revocation, at: now) { ended += 1 }
         }
         return RecoveryCodeRevocationOutcome(
             deniedAt: before ?? now,

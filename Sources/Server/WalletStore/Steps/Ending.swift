@@ -1,0 +1,212 @@
+internal import PINPolicy
+package import Vocabulary
+
+/// The steps that end wallets.
+///
+/// Each of them destroys both shares in its commit. A wallet that has already ended is left unchanged.
+extension Rows {
+    /// Ends a held wallet permanently; returns false if it has already ended.
+    func end(_ held: Held, as revocation: Revocation, at now: Timestamp) throws -> Bool {
+        guard held.wallet.row.state.revocation == nil else {
+            self.noteDestroyedBefore()
+            return false
+        }
+        self.noteDestroyed()  // rule: store-log-keeps-shares
+        var held = held
+        held.wallet.end(revocation, at: now)
+        // rule: store-revocation-not-kept
+        try self.keep(held, [.row, .nextShares])
+        try self.keepEnd(of: held, at: now)
+        if !revocation.mayRegisterAnew {
+            // The key stays barred after the wallet is purged. If the device registers with a new hardware key, the
+            // deny list rejects its next link to the recovery code.
+            try self.query(
+                "insert into barred_hardware_keys (digest) values ($1) on conflict do nothing",
+                [.bytes(held.wallet.row.hardwareKey.bytes)]
+            )
+        }
+        try self.noteAudited()  // rule: store-mark-not-kept
+        return true
+    }
+
+    /// Returns the number of wallets that had not ended before.
+    fileprivate func end(_ held: [Held], as revocation: Revocation, at now: Timestamp) throws -> Int {
+        var ended = 0
+        for held in held where try self.end(held, as: revocation, at: now) { ended += 1 }
+        return ended
+    }
+}
+
+/// Revokes the wallet whose deletion code has this SHA-256 digest.
+package struct RevokeByDeletionCode: StoreStep {
+    let digest: SHA256Digest
+    let now: Timestamp
+    package static let access = StepAccess.writing
+
+    package init(digest: SHA256Digest, at now: Timestamp) { (self.digest, self.now) = (digest, now) }
+
+    package func run(in rows: some Rows) throws -> CodeRevocationOutcome {
+        guard let wallet = try rows.wallet(ofDeletionCode: self.digest) else { return .notRecognised }
+        // A wallet with a code but without the rest of its rows is damaged.
+        guard let held = try rows.hold(wallet, with: []) else { throw StoreError.corrupt }
+        let isFirst = try rows.end(held, as: .byDeletionCode, at: self.now)
+        return .revoked(wallet, at: isFirst ? self.now : held.wallet.row.state.revokedAt)
+    }
+}
+
+/// Ends wallets; if any of them is unknown, ends none.
+package struct RevokeWallets: StoreStep {
+    let wallets: [WalletID]
+    let now: Timestamp
+    package static let access = StepAccess.writing
+
+    package init(_ wallets: [WalletID], at now: Timestamp) { (self.wallets, self.now) = (wallets, now) }
+
+    package func run(in rows: some Rows) throws -> WalletsRevocationOutcome {
+        let found = try rows.hold(self.wallets)
+        let known = Set(found.map(\.id))
+        let unknown = self.wallets.once.filter { !known.contains($0) }
+        guard unknown.isEmpty else { return .unknown(unknown) }
+        let revocation = Revocation(reason: .wallet, mayRegisterAnew: true)
+        let ended = try rows.end(found, as: revocation, at: self.now)
+        return .revoked(now: ended, before: found.count - ended)
+    }
+}
+
+/// Ends the known ones of these wallets.
+package struct EndWallets: StoreStep {
+    let wallets: [WalletID]
+    let revocation: Revocation
+    let now: Timestamp
+    package static let access = StepAccess.writing
+
+    package init(_ wallets: [WalletID], as revocation: Revocation, at now: Timestamp) {
+        (self.wallets, self.revocation, self.now) = (wallets, revocation, now)
+    }
+
+    package func run(in rows: some Rows) throws -> WalletsEnding {
+        let found = try rows.hold(self.wallets)
+        let ended = try rows.end(found, as: self.revocation, at: self.now)
+        return WalletsEnding(
+            ended: ended,
+            before: found.count - ended,
+            unknown: self.wallets.once.count - found.count
+        )
+    }
+}
+
+/// Permanently blocks the wallets that an audit log records as blocked, and marks their blocks as recorded.
+package struct BlockPermanently: StoreStep {
+    let wallets: [WalletID]
+    package static let access = StepAccess.writing
+
+    package init(_ wallets: [WalletID]) { self.wallets = wallets }
+
+    package func run(in rows: some Rows) throws -> Int {
+        var blocked = 0
+        for wallet in self.wallets.inLockOrder(\.self) {
+            // The PINs of a damaged wallet are not judged.
+            guard var held = try rows.holdIntact(wallet, with: .attempts), held.wallet.row.state.revocation == nil,
+                held.wallet.attempts?.record.isBlockedPermanently == false
+            else { continue }
+            held.wallet.attempts?.record.blockPermanently()
+            try rows.keep(held, .attempts)
+            blocked += 1
+        }
+        try rows.noteRecorded(blocksOf: self.wallets)
+        return blocked
+    }
+}
+
+/// Removes those of these wallets that ended before a time, except for their deletion codes.
+package struct PurgeWallets: StoreStep {
+    let wallets: [WalletID]
+    let limit: Timestamp
+    package static let access = StepAccess.writing
+
+    package func run(in rows: some Rows) throws -> Int {
+        let gone = try rows.hold(self.wallets).filter {
+            // rule: store-used-wallet-purged
+            $0.wallet.row.state.revocation != nil && $0.wallet.row.state.revokedAt < self.limit
+        }
+        for held in gone { try rows.keepPurgedCode(of: held) }
+        try rows.remove(gone)
+        try rows.noteAudited()
+        return gone.count
+    }
+}
+
+extension StepStore {
+    /// Revokes the wallet whose deletion code has this SHA-256 digest and destroys its shares.
+    ///
+    /// A repeated call returns the same answer.
+    package func revoke(
+        byDeletionCode digest: SHA256Digest,
+        at now: Timestamp
+    ) async throws(StoreError) -> CodeRevocationOutcome {
+        try await self.perform(RevokeByDeletionCode(digest: digest, at: now))
+    }
+
+    /// Revokes a wallet on behalf of its user and destroys its shares.
+    ///
+    /// A revoked wallet is left unchanged.
+    package func recordWipe(of wallet: WalletID, at now: Timestamp) async throws(StoreError) {
+        _ = try await self.perform(EndWallets([wallet], as: .byWipe, at: now))
+    }
+
+    /// Permanently ends wallets and destroys their shares.
+    ///
+    /// If any of them is unknown, ends none. A wallet that has already ended is left unchanged.
+    package func revoke(
+        wallets: [WalletID],
+        at now: Timestamp
+    ) async throws(StoreError) -> WalletsRevocationOutcome {
+        try await self.perform(RevokeWallets(wallets, at: now))
+    }
+
+    /// Permanently ends wallets with this revocation and destroys their shares, some of them in each step.
+    ///
+    /// Ignores wallets that are unknown or have ended.
+    package func end(
+        _ wallets: [WalletID],
+        as revocation: Revocation,
+        at now: Timestamp
+    ) async throws(StoreError) -> WalletsEnding {
+        var ending = WalletsEnding()
+        for page in wallets.pieces(of: endedAtOnce) {
+            let done = try await self.perform(EndWallets(page, as: revocation, at: now))
+            ending.ended += done.ended
+            ending.before += done.before
+            ending.unknown += done.unknown
+        }
+        return ending
+    }
+
+    /// Permanently blocks the wallets that an audit log records as blocked.
+    ///
+    /// Returns the number of newly blocked wallets. Ignores wallets that are unknown, have ended or have a damaged
+    /// record. Used by a restore.
+    package func blockPermanently(_ wallets: [WalletID]) async throws(StoreError) -> Int {
+        var blocked = 0
+        for page in wallets.pieces(of: endedAtOnce) {
+            blocked += try await self.perform(BlockPermanently(page))
+        }
+        return blocked
+    }
+}
+
+extension MaintenanceStore {
+    /// Removes wallets that ended before `limit`, keeping only the data of their deletion codes.
+    ///
+    /// Returns the number of removed wallets. If it throws, some of them may have been removed.
+    package func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) async throws(StoreError) -> Int {
+        var purged = 0
+        for page in wallets.pieces(of: self.removedAtOnce) {
+            purged += try await self.perform(PurgeWallets(wallets: page, limit: limit))
+        }
+        return purged
+    }
+}
+
+/// The maximum number of wallets that one step ends or blocks, so that PIN checks do not wait long.
+package let endedAtOnce = 200

@@ -1,0 +1,30 @@
+internal import Vocabulary
+
+extension StepStore {
+    /// Stores a registration.
+    ///
+    /// Replaces one with the same token and hardware key if it has had no session yet.
+    package func register(_ registration: NewRegistration) async throws(StoreError) -> RegisterOutcome {
+        try await self.perform(registration)
+    }
+}
+
+extension NewRegistration: StoreStep {
+    package static let access = StepAccess.writing
+
+    package func run(in rows: some Rows) throws -> RegisterOutcome {
+        if rows.facts.isSolutionRevoked { return .solutionRevoked }
+        let barred = try rows.query(
+            "select 1 from barred_hardware_keys where digest = $1",
+            [.bytes(self.hardwareKeyDigest.bytes)]
+        )
+        guard barred.isEmpty else { return .hardwareKeyBarred }  // rule: store-barred-key-registers
+        if let found = try rows.hold(self.walletID, with: []) {
+            if let rejection = found.wallet.row.rejection(of: self) { return rejection }
+            // The new values may differ in length.
+            try rows.remove([found])
+        }
+        try rows.insert(self)
+        return .registered(receiptVersion: rows.facts.receiptVersion)
+    }
+}

@@ -1,0 +1,178 @@
+package import Vocabulary
+
+/// An operation on a store: a value with its input, and a function that reads, decides and writes in one commit.
+///
+/// Steps are the same for all engines. An engine finds, locks and keeps values (``Rows``).
+package protocol StoreStep: Sendable {
+    associatedtype Answer: Sendable
+    static var access: StepAccess { get }
+    /// Runs the step in a transaction.
+    ///
+    /// It may be run again after a rollback, so it must not keep anything outside of `rows`.
+    func run(in rows: some Rows) throws -> Answer
+}
+
+/// The way a step uses the store's facts.
+package enum StepAccess: Hashable, Sendable {
+    /// Writes nothing.
+    case reading
+    /// Keeps other servers from changing the facts until the commit.
+    case writing
+    /// Changes the facts.
+    case changingFacts
+}
+
+/// A store that runs steps.
+package protocol StepStore: Sendable {
+    /// Runs a step and returns its answer once its commit is durable.
+    func perform<Step: StoreStep>(_ step: Step) async throws(StoreError) -> Step.Answer
+}
+
+/// The rows of a store in one transaction.
+///
+/// Invariant: all engines take locks in the same order, so that transactions cannot deadlock: the store's facts, a
+/// recovery code, and then wallets in order of their ids (``Swift/Sequence/inLockOrder(_:)``).
+package protocol Rows: AnyObject {
+    associatedtype Held: HeldWallet
+    associatedtype Columns: StoredColumns
+
+    var facts: StoreFacts { get }
+
+    /// Locks a wallet until the commit; returns nil if the wallet is unknown.
+    ///
+    /// Throws ``StoreError/corrupt`` if anything except the attempts is damaged.
+    ///
+    /// - Parameter parts: The parts that the step needs besides the row.
+    func hold(_ wallet: WalletID, with parts: WalletParts) throws -> Held?
+    /// Writes these parts of a held wallet in place.
+    func keep(_ held: Held, _ parts: WalletParts) throws
+    func insert(_ registration: NewRegistration) throws
+    /// Removes wallets and all their rows, so that none of their counts remain.
+    func remove(_ wallets: [Held]) throws
+
+    /// Returns the wallet whose deletion code has this SHA-256 digest.
+    func wallet(ofDeletionCode digest: SHA256Digest) throws -> WalletID?
+    /// Keeps the deletion code of a wallet that is about to be removed.
+    func keepPurgedCode(of held: Held) throws
+    func keepEnd(of held: Held, at now: Timestamp) throws
+    func noteRecorded(blocksOf wallets: [WalletID]) throws
+
+    /// Orders a link to a recovery code and the code's denial, so that the later one sees the earlier one's commit.
+    func lock(recoveryCode mac: [UInt8]) throws
+    func setSolutionRevoked(_ isRevoked: Bool) throws
+    /// Records, if several servers share the store, that an operator reversed a change that any server's log may have.
+    func note(reversal name: String) throws
+    func operatorRevision() throws -> Int64?
+    func raiseOperatorRevision() throws
+    /// Throws ``StoreError/unavailable`` if another server of the store lacks this key of the vault.
+    func requireKeyAtServers(_ version: UInt32, check: [UInt8]) throws
+    func vaultVersionsHaveChanged() throws
+
+    /// Runs a statement that all engines understand, with the values of `$1`, `$2` and so on.
+    @discardableResult
+    func query(_ statement: String, _ values: [ColumnValue]) throws -> [Columns]
+
+    /// Notes that the transaction destroys shares, so that no copy of them may stay behind.
+    func noteDestroyed()
+    /// Notes that the transaction would destroy shares that an earlier one has destroyed.
+    func noteDestroyedBefore()
+    /// Notes that the transaction changes something that the audit log names; the commit keeps the log's newest entry.
+    func noteAudited() throws
+}
+
+/// A wallet that a transaction has locked, with what the engine needs to write it.
+package protocol HeldWallet {
+    var id: WalletID { get }
+    var wallet: StoredWallet { get set }
+}
+
+/// The parts of a wallet that are read and written separately.
+package struct WalletParts: OptionSet, Sendable {
+    package let rawValue: UInt8
+
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    package static let row = Self(rawValue: 1)
+    package static let attempts = Self(rawValue: 2)
+    package static let nextShares = Self(rawValue: 4)
+}
+
+/// A value in a statement.
+package enum ColumnValue: Hashable, Sendable {
+    case null
+    case number(Int64)
+    case text(String)
+    case bytes([UInt8])
+}
+
+/// A row that a statement returned.
+package protocol StoredColumns {
+    /// Returns a number, or nil for NULL and for a value of another type.
+    func numberIfAny(_ column: Int) -> Int64?
+    /// Returns a text, or nil for NULL and for a value of another type.
+    func textIfAny(_ column: Int) -> String?
+    /// Returns the bytes, or nil for NULL; may throw if the value has another type.
+    func bytesIfAny(_ column: Int) throws -> [UInt8]?
+}
+
+extension StoredColumns {
+    /// Returns a number; throws ``StoreError/corrupt`` if the column has no number, which no store writes.
+    func number(_ column: Int) throws -> Int64 {
+        guard let number = self.numberIfAny(column) else { throw StoreError.corrupt }
+        return number
+    }
+
+    func text(_ column: Int) throws -> String {
+        guard let text = self.textIfAny(column) else { throw StoreError.corrupt }
+        return text
+    }
+
+    func bytes(_ column: Int) throws -> [UInt8] {
+        guard let bytes = try self.bytesIfAny(column) else { throw StoreError.corrupt }
+        return bytes
+    }
+
+    /// Returns a time in milliseconds.
+    func time(_ column: Int) throws -> Timestamp { Timestamp(milliseconds: try self.number(column)) }
+
+    func identifier<Kind>(_ column: Int) throws -> FixedBytes<Kind> {
+        guard let value = FixedBytes<Kind>(try self.bytes(column)) else { throw StoreError.corrupt }
+        return value
+    }
+}
+
+extension Rows {
+    /// Holds a wallet, or returns nil if the wallet is unknown or damaged.
+    package func holdIntact(_ wallet: WalletID, with parts: WalletParts = []) throws -> Held? {
+        do { return try self.hold(wallet, with: parts) } catch StoreError.corrupt { return nil }
+    }
+
+    /// Holds the known ones of these wallets.
+    package func hold(_ wallets: [WalletID]) throws -> [Held] {
+        try wallets.once.inLockOrder(\.self).compactMap { try self.hold($0, with: []) }
+    }
+}
+
+extension Sequence {
+    /// Returns the elements in order of their wallets' ids.
+    ///
+    /// Every transaction locks wallets in this order, so that no two wait for each other.
+    package func inLockOrder(_ wallet: (Element) -> WalletID) -> [Element] {
+        self.sorted { wallet($0).bytes.lexicographicallyPrecedes(wallet($1).bytes) }
+    }
+}
+
+extension [WalletID] {
+    /// Each id once, in the order of first appearance.
+    package var once: [WalletID] {
+        var seen: Set<WalletID> = []
+        return self.filter { seen.insert($0).inserted }
+    }
+}
+
+extension Array {
+    /// Returns the elements in pieces of at most `limit`.
+    package func pieces(of limit: Int) -> [[Element]] {
+        stride(from: 0, to: self.count, by: limit).map { [Element](self[$0..<Swift.min($0 + limit, self.count)]) }
+    }
+}
