@@ -80,36 +80,6 @@ struct ServerProgramTests {
         }
     }
 
-    @Test("a server without free descriptors says so once a minute, and serves again when it has some")
-    func descriptors() async throws {
-        let lab = try await lab("\(self.path)/lab")
-        let running = try await ServerProcess.start(["serve", lab.path], environment: ["REMOTE_PIN_LOG_FILE": "none"])
-        let process = running.processID
-        func limit(_ arguments: String...) async throws -> String {
-            let run = try await ServerProcess.run("/usr/bin/prlimit", ["--pid", "\(process)"] + arguments)
-            try #require(run.exitCode == 0, "\(run.output)\(running.output)")
-            return run.output.filter(\.isNumber)
-        }
-        let before = try await limit("--nofile", "--output", "SOFT", "--noheadings")
-        let highest = try DurableFile.names(in: "/proc/\(process)/fd").compactMap { Int($0) }.max().orThrow()
-        _ = try await limit("--nofile=\(highest + 1):")
-        var clients: [RawClient] = []
-        let message = "no connection can be accepted"
-        for _ in 0..<200 where !running.output.contains(message) {
-            clients.append(try await RawClient(port: try LabFile(of: lab).port))
-        }
-        try #require(await running.writes(message))
-        // The server tries again all the time.
-        for _ in 0..<20 { clients.append(try await RawClient(port: try LabFile(of: lab).port)) }
-        try await Task.sleep(for: .seconds(3))
-        #expect(running.output.components(separatedBy: message).count == 2, "\(running.output)")
-
-        for client in clients { client.close() }
-        _ = try await limit("--nofile=\(before):")
-        _ = try await TestWallet.register(at: TestServer(lab: lab.path), folder: self.path, pin: "135790")
-        #expect(await running.terminate() == 0)
-    }
-
     @Test("existing files are never overwritten")
     func initTwice() async throws {
         let lab = try await lab("\(self.path)/lab")

@@ -41,7 +41,12 @@ struct MaintenanceTests {
         var wallets: [TestWallet] = []
         for _ in 0..<3 { wallets.append(try await TestWallet(in: store, deletionDigest: TestWallet.digest())) }
         try await store.recordWipe(of: wallets[2].id, at: TestWallet.start)
+        try await store.beginShareRefresh(at: TestWallet.start)
+        let first = try #require(try await store.walletsToRefresh(limit: 1)?.first)
+        let next = NextShares(unlock: TestWallet.bytes(60), presence: TestWallet.bytes(60))
+        try await store.offer([OfferedShares(cursor: first.cursor, walletID: first.walletID, next: next)])
         let page = try await store.sealedValues(after: nil, limit: 2)
+        #expect(page.map { $0.values.shares?.next } == [next, NextShares()])
         let rest = try await store.sealedValues(after: page.last?.cursor, limit: 2)
         #expect((page + rest).map(\.walletID) == wallets.map(\.id))
         #expect(rest.map { $0.values.shares } == [nil], "a wallet that has ended has no shares")
@@ -49,6 +54,7 @@ struct MaintenanceTests {
             var new = wallet.values
             new.identity = TestWallet.bytes(new.identity.count)
             if let shares = new.shares { new.shares?.unlock = TestWallet.bytes(shares.unlock.count) }
+            if new.shares?.next.unlock != nil { new.shares?.next.unlock = TestWallet.bytes(60) }
             return SealedReplacement(walletID: wallet.walletID, old: wallet.values, new: new)
         }
         // A PIN change between the read and the write.

@@ -53,6 +53,19 @@ struct OperatorTests {
         try await #expect(store.auditMark() == nil)
     }
 
+    @Test("an end that changes nothing keeps no audit mark", arguments: StoreKind.allCases)
+    func endedBefore(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        let wallet = try await TestWallet(in: store)
+        let mark = StoredAuditMark(number: 7, mac: "1-ab")
+        store.announce(mark)
+        try await #expect(store.revoke(wallets: [wallet.id], at: self.later) == .revoked(now: 1, before: 0))
+        store.announce(StoredAuditMark(number: 9, mac: "1-cd"))
+        try await #expect(store.revoke(wallets: [wallet.id], at: self.later) == .revoked(now: 0, before: 1))
+        try await #expect(store.auditMark() == mark)
+    }
+
     @Test(
         "if one wallet is unknown, none is revoked, at any position in the list",
         arguments: StoreKind.allCases,

@@ -47,8 +47,11 @@ package struct RevokeByDeletionCode: StoreStep {
 
     package func run(in rows: some Rows) throws -> CodeRevocationOutcome {
         guard let wallet = try rows.wallet(ofDeletionCode: self.digest) else { return .notRecognised }
-        // A wallet with a code but without the rest of its rows is damaged.
-        guard let held = try rows.hold(wallet, with: []) else { throw StoreError.corrupt }
+        guard let held = try rows.hold(wallet, with: []) else {
+            // Another transaction has removed the wallet meanwhile, or the wallet lacks a part of its rows.
+            guard try rows.wallet(ofDeletionCode: self.digest) == nil else { throw StoreError.corrupt }
+            return .notRecognised
+        }
         let isFirst = try rows.end(held, as: .byDeletionCode, at: self.now)
         return .revoked(wallet, at: isFirst ? self.now : held.wallet.row.state.revokedAt)
     }

@@ -40,9 +40,13 @@ package struct ReplaceSealedValues: StoreStep {
                 held.wallet.row.sealedValues(with: held.wallet.next) == replacement.old,
                 held.wallet.row.take(replacement.new)
             else { continue }
-            held.wallet.next = replacement.new.shares?.next ?? NextShares()
-            let hasNext = replacement.old.shares?.next.isEmpty == false
-            try rows.keep(held, hasNext ? [.row, .nextShares] : .row)
+            var changed = WalletParts.row
+            // Without next shares it gets none: their row would be inserted out of order (``WalletKey``).
+            if let next = replacement.new.shares?.next, !held.wallet.next.isEmpty {
+                held.wallet.next = next
+                changed.insert(.nextShares)
+            }
+            try rows.keep(held, changed)
         }
     }
 }
