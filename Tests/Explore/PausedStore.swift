@@ -86,7 +86,7 @@ final class PausedStore: WalletStore {
             let reply = await self.perform(.revoke(step))
             guard case .revoked(let outcome) = reply else { throw Self.failure(reply) }
             answer = outcome
-        case let step as RevokeWallets:
+        case let step as EndAllOrNone:
             let reply = await self.perform(.revokeWallets(step))
             guard case .walletsRevoked(let outcome) = reply else { throw Self.failure(reply) }
             answer = outcome

@@ -11,7 +11,7 @@ enum Operation: Sendable {
     case report
     case revoke(RevokeByDeletionCode)
     /// A revocation by the operator's command.
-    case revokeWallets(RevokeWallets)
+    case revokeWallets(EndAllOrNone)
 }
 
 /// The store's reply to a step.

@@ -126,7 +126,7 @@ package struct GatedStore: WalletStore {
 
     package func perform<Step: StoreStep>(_ step: Step) async throws(StoreError) -> Step.Answer {
         switch step {
-        case is RevokeByDeletionCode, is RevokeWallets, is EndWallets, is SetSolutionRevoked:
+        case is RevokeByDeletionCode, is EndAllOrNone, is EndWallets, is SetSolutionRevoked:
             return try await self.watched { () throws(StoreError) in try await self.store.perform(step) }
         case is NewRegistration:
             let outcome = try await self.store.perform(step)

@@ -58,7 +58,7 @@ package struct RevokeByDeletionCode: StoreStep {
 }
 
 /// Ends wallets; if any of them is unknown, ends none.
-package struct RevokeWallets: StoreStep {
+package struct EndAllOrNone: StoreStep {
     let wallets: [WalletID]
     let now: Timestamp
     package static let access = StepAccess.writing
@@ -164,7 +164,7 @@ extension StepStore {
         wallets: [WalletID],
         at now: Timestamp
     ) async throws(StoreError) -> WalletsRevocationOutcome {
-        try await self.perform(RevokeWallets(wallets, at: now))
+        try await self.perform(EndAllOrNone(wallets, at: now))
     }
 
     /// Permanently ends wallets with this revocation and destroys their shares, some of them in each step.
