@@ -272,7 +272,7 @@ extension StoreConnection {
             vaultVersions: try self.vaultVersions(),
             refresh: try refresh.map { row in
                 CopiedFacts.Refresh(
-                    begunAt: Timestamp(milliseconds: try row.number(0)),
+                    begunAt: try row.time(0),
                     cursor: try row.number(1),
                     last: try row.number(2)
                 )
@@ -291,7 +291,7 @@ extension StoreConnection {
             self.db,
             sql: "SELECT \(column), \(at) FROM \(table) WHERE \(column) > ? ORDER BY \(column) LIMIT ?",
             arguments: [(key ?? []).blob, limit]
-        ).map { CopiedEntry(key: try $0.bytes(0), at: Timestamp(milliseconds: try $0.number(1))) }
+        ).map { CopiedEntry(key: try $0.bytes(0), at: try $0.time(1)) }
     }
 
     func copiedWallets(after cursor: Int64?, limit: Int) throws -> CopiedPage {
@@ -327,13 +327,9 @@ extension StoreConnection {
     }
 
     private func copiedWallet(_ wallet: WalletID, in row: Row) throws -> CopiedWallet {
-        func time(_ column: Int) -> Timestamp? {
-            Int64.fromDatabaseValue(row[column]).map { Timestamp(milliseconds: $0) }
-        }
         let state = try row.walletState(1)
         let stored = try row.bytesIfAny(10)
         guard let attempts = CopiedWallet.attempts(stored, of: wallet, in: state, by: self.key),
-            let attested = String.fromDatabaseValue(row[15]),
             try row.bytes(7).count == WalletRow.recoveryMACByteCount
         else { throw StoreError.corrupt }
         _ = try state.missing(of: self.facts.charges)
@@ -353,11 +349,11 @@ extension StoreConnection {
             ),
             next: NextShares(unlock: try row.bytesIfAny(11), presence: try row.bytesIfAny(12)),
             deletionDigest: try row.bytesIfAny(13),
-            registeredAt: Timestamp(milliseconds: try row.number(14)),
-            attested: attested,
-            unopenedSince: time(16),
-            endedAt: time(17),
-            lastSession: time(18),
+            registeredAt: try row.time(14),
+            attested: try row.text(15),
+            unopenedSince: row.timeIfAny(16),
+            endedAt: row.timeIfAny(17),
+            lastSession: row.timeIfAny(18),
             isBlockRecorded: try row.number(19) != 0
         )
     }

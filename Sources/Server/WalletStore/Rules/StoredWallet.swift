@@ -47,8 +47,7 @@ package struct BegunSession: Sendable {
     ///
     /// Otherwise, the outcome depends on no attempt.
     package var isAdmitted = true
-    package var changesRow = false
-    package var changesAttempts = false
+    package var changed: WalletParts = []
 }
 
 extension StoredWallet {
@@ -57,21 +56,25 @@ extension StoredWallet {
     ///
     /// Charges that the counts do not include yet are stored only if the block is corrected.
     package mutating func begin(_ session: NewSession, _ facts: StoreFacts) throws(StoreError) -> BegunSession {
-        let changesRow: Bool
+        var changed: WalletParts = []
         switch self.row.admit(session) {
         case .rejected(let outcome): return BegunSession(outcome: outcome, isAdmitted: false)
-        case .changed: changesRow = true
-        case .unchanged: changesRow = false
+        case .changed: changed.insert(.row)
+        case .unchanged: break
         }
         if let revocation = self.row.state.revocation(isSolutionRevoked: facts.isSolutionRevoked) {
-            return BegunSession(outcome: .revoked(revocation), changesRow: changesRow)
+            return BegunSession(outcome: .revoked(revocation), changed: changed)
         }
         guard var charged = self.attempts else { throw .corrupt }
         let isBehind = charged.enter(try self.row.state.missing(of: facts.charges), policy: session.policy)
         let isCorrected = charged.record.holdBlockToItsLength(now: session.now)
         if isCorrected {
             self.attempts = charged
-            if isBehind { self.row.state.epoch = facts.epoch }
+            changed.insert(.attempts)
+            if isBehind {
+                self.row.state.epoch = facts.epoch
+                changed.insert(.row)
+            }
         }
         let pinState = charged.record.state(policy: session.policy, now: session.now)
         let isReleased = pinState != .blockedPermanently
@@ -85,8 +88,7 @@ extension StoredWallet {
                 receiptVersion: facts.receiptVersion,
                 attempts: charged.counts(epoch: UInt64(facts.epoch))
             ),
-            changesRow: changesRow || (isCorrected && isBehind),
-            changesAttempts: isCorrected
+            changed: changed
         )
     }
 }

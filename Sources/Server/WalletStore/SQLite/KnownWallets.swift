@@ -225,21 +225,6 @@ extension PreparedRow {
     }
 }
 
-extension Row: StoredColumns {
-    package func numberIfAny(_ column: Int) -> Int64? { Int64.fromDatabaseValue(self[column]) }
-
-    package func textIfAny(_ column: Int) -> String? { String.fromDatabaseValue(self[column]) }
-
-    package func bytesIfAny(_ column: Int) throws -> [UInt8]? {
-        try self.withUnsafeData(atIndex: column) { data in data.map { [UInt8]($0) } }
-    }
-
-    func walletState(_ column: Int) throws -> WalletState {
-        guard let state = WalletState(decoding: try self.bytes(column)) else { throw StoreError.corrupt }
-        return state
-    }
-}
-
 extension [UInt8] {
     /// The value as a statement argument.
     var blob: DatabaseValue { Data(self).databaseValue }

@@ -47,8 +47,6 @@ final class Openings: Sendable {
 /// The data needed to open a session.
 struct Opening: Sendable {
     var wallet: StoredWallet
-    /// The attempts as stored.
-    let onFile: [UInt8]
     let facts: StoreFacts
 }
 
@@ -56,20 +54,18 @@ struct Opening: Sendable {
 extension StoreConnection {
     /// Returns the data needed to verify a proof, and keeps the rest for the session (``Openings``).
     func identity(of wallet: WalletID) throws -> StoredIdentity? {
-        guard let opening = try self.opening(of: wallet) else { return nil }
-        let row = opening.wallet.row
+        // Damaged attempts affect the session but not the proof.
+        guard let held = try self.hold(wallet, with: .attempts) else { return nil }
+        let row = held.wallet.row
         let isPlain = row.state.epoch == self.facts.epoch && !self.hasNextShares
+        let opening = Opening(wallet: held.wallet, facts: self.facts)
         if isPlain, !self.db.isInsideTransaction { self.known.openings.note(opening, of: wallet) }
         return StoredIdentity(row)
     }
 
     func beginSession(_ session: NewSession) throws -> SessionOutcome {
-        guard let (begun, opening) = try self.findSession(session) else { return .identityChanged }
-        var changed: WalletParts = []
-        if begun.changesAttempts { changed.insert(.attempts) }
-        if begun.changesRow { changed.insert(.row) }
-        let held = HeldRow(id: session.walletID, wallet: opening.wallet, onFile: opening.onFile)
-        try self.keep(held, changed)
+        guard let (begun, held) = try self.findSession(session) else { return .identityChanged }
+        try self.keep(held, begun.changed)
         return begun.outcome
     }
 
@@ -81,27 +77,9 @@ extension StoreConnection {
     }
 
     /// Returns the session and the wallet that it leaves, or nil for an unknown wallet.
-    private func findSession(_ session: NewSession) throws -> (begun: BegunSession, opening: Opening)? {
-        guard var opening = try self.opening(of: session.walletID) else { return nil }
-        opening.wallet.next = try self.nextShares(of: opening.wallet.row.key)
-        return (try opening.wallet.begin(session, self.facts), opening)
-    }
-
-    /// Reads a wallet and its attempts.
-    ///
-    /// Damaged attempts affect the session but not the proof.
-    func opening(of wallet: WalletID) throws -> Opening? {
-        let statement = self.statements.opening
-        statement.bind(wallet.bytes, at: 1)
-        return try statement.first { found in
-            let onFile = found.bytes(WalletRow.columnCount) ?? []
-            let attempts = KeptAttempts(decoding: onFile, of: wallet, by: self.key)
-            return Opening(
-                wallet: StoredWallet(row: try WalletRow(found), attempts: attempts, next: NextShares()),
-                onFile: onFile,
-                facts: self.facts
-            )
-        }
+    private func findSession(_ session: NewSession) throws -> (begun: BegunSession, held: HeldRow)? {
+        guard var held = try self.hold(session.walletID, with: [.attempts, .nextShares]) else { return nil }
+        return (try held.wallet.begin(session, self.facts), held)
     }
 }
 
@@ -109,6 +87,6 @@ extension BegunSession {
     /// The outcome, or nil if the session changes the wallet.
     fileprivate var outcomeWithoutChange: SessionOutcome? {
         // rule: store-session-not-stored
-        self.changesRow || self.changesAttempts ? nil : self.outcome
+        self.changed.isEmpty ? self.outcome : nil
     }
 }

@@ -82,12 +82,12 @@ extension StoreConnection {
                 """,
             arguments: [row.key.number]
         )
-        guard let facts, let attested = String.fromDatabaseValue(facts[1]) else { throw StoreError.corrupt }
+        guard let facts else { throw StoreError.corrupt }
         return WalletReport(
             identity: row.identity,
-            registeredAt: Timestamp(milliseconds: try facts.number(0)),
+            registeredAt: try facts.time(0),
             sessionOpened: row.state.sessionOpened,
-            lastSession: Int64.fromDatabaseValue(facts[2]).map { Timestamp(milliseconds: $0) },
+            lastSession: facts.timeIfAny(2),
             revocation: row.state.revocation,
             revokedAt: row.state.revokedAt,
             isSolutionRevoked: self.facts.isSolutionRevoked,
@@ -96,7 +96,7 @@ extension StoreConnection {
             assertionCounter: row.state.assertionCounter,
             attempts: try self.attempts(in: facts, at: 3, of: wallet)?.record,
             epochCharges: try row.state.missing(of: self.facts.charges),
-            attested: attested
+            attested: try facts.text(1)
         )
     }
 
@@ -151,10 +151,10 @@ extension StoreConnection {
             return StoredListing(
                 cursor: UInt64(bitPattern: try row.number(0)),
                 walletID: wallet,
-                platform: String.fromDatabaseValue(row[6]).flatMap { Platform(rawValue: $0) },
-                registeredAt: Timestamp(milliseconds: try row.number(3)),
+                platform: row.textIfAny(6).flatMap { Platform(rawValue: $0) },
+                registeredAt: try row.time(3),
                 sessionOpened: state?.sessionOpened ?? false,
-                lastSession: Int64.fromDatabaseValue(row[5]).map { Timestamp(milliseconds: $0) },
+                lastSession: row.timeIfAny(5),
                 revocation: state?.revocation,
                 attempts: attempts?.record,
                 epochCharges: charges ?? []

@@ -49,7 +49,7 @@ extension StoreConnection {
         var last = first
         let damaged = try rows.compactMap { row -> WalletID? in
             let key: Int64 = try row.number(0)
-            guard key > last, Int64.fromDatabaseValue(row[4]) == key else { throw StoreError.corrupt }
+            guard key > last, row.numberIfAny(4) == key else { throw StoreError.corrupt }
             last = key
             let wallet: WalletID = try row.identifier(1)
             let (state, record) = (try row.bytesIfAny(2), try row.bytesIfAny(3))

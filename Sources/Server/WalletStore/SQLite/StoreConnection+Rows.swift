@@ -16,16 +16,29 @@ struct HeldRow: HeldWallet, Sendable {
 /// The transaction itself is the lock of each wallet.
 extension StoreConnection: Rows {
     func hold(_ wallet: WalletID, with parts: WalletParts) throws -> HeldRow? {
-        var held: HeldRow
-        if parts.contains(.attempts) {
-            guard let opening = try self.opening(of: wallet) else { return nil }
-            held = HeldRow(id: wallet, wallet: opening.wallet, onFile: opening.onFile)
-        } else {
-            guard let row = try self.wallet(wallet) else { return nil }
-            held = HeldRow(id: wallet, wallet: StoredWallet(row: row, attempts: nil, next: NextShares()))
+        guard var held = try parts.contains(.attempts) ? self.withAttempts(wallet) : self.withoutAttempts(wallet) else {
+            return nil
         }
         if parts.contains(.nextShares) { held.wallet.next = try self.nextShares(of: held.wallet.row.key) }
         return held
+    }
+
+    private func withoutAttempts(_ wallet: WalletID) throws -> HeldRow? {
+        try self.wallet(wallet).map {
+            HeldRow(id: wallet, wallet: StoredWallet(row: $0, attempts: nil, next: NextShares()))
+        }
+    }
+
+    /// Damaged attempts are nil.
+    private func withAttempts(_ wallet: WalletID) throws -> HeldRow? {
+        let statement = self.statements.withAttempts
+        statement.bind(wallet.bytes, at: 1)
+        return try statement.first { found in
+            let onFile = found.bytes(WalletRow.columnCount) ?? []
+            let attempts = KeptAttempts(decoding: onFile, of: wallet, by: self.key)
+            let stored = StoredWallet(row: try WalletRow(found), attempts: attempts, next: NextShares())
+            return HeldRow(id: wallet, wallet: stored, onFile: onFile)
+        }
     }
 
     func keep(_ held: HeldRow, _ parts: WalletParts) throws {
@@ -78,6 +91,21 @@ extension StoreConnection: Rows {
     }
 
     func noteAudited() throws { try self.keepAuditMark() }
+}
+
+extension Row: StoredColumns {
+    package func numberIfAny(_ column: Int) -> Int64? { Int64.fromDatabaseValue(self[column]) }
+
+    package func textIfAny(_ column: Int) -> String? { String.fromDatabaseValue(self[column]) }
+
+    package func bytesIfAny(_ column: Int) throws -> [UInt8]? {
+        try self.withUnsafeData(atIndex: column) { data in data.map { [UInt8]($0) } }
+    }
+
+    func walletState(_ column: Int) throws -> WalletState {
+        guard let state = WalletState(decoding: try self.bytes(column)) else { throw StoreError.corrupt }
+        return state
+    }
 }
 
 extension ColumnValue {

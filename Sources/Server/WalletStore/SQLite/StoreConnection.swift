@@ -161,7 +161,7 @@ final class StoreConnection {
 /// Frequently used statements, compiled once.
 struct Statements {
     let begin, commit, solution, setGeneration: PreparedStatement
-    let wallet, opening, keepWallet, nextShares, isDenied: PreparedStatement
+    let wallet, withAttempts, keepWallet, nextShares: PreparedStatement
     let attempted, addAttempts, changeAttempts: PreparedStatement
 
     init(_ db: Database) throws {
@@ -177,7 +177,7 @@ struct Statements {
             on: db
         )
         self.wallet = try PreparedStatement("SELECT \(WalletRow.columns) FROM wallets WHERE id = ?", on: db)
-        self.opening = try PreparedStatement(
+        self.withAttempts = try PreparedStatement(
             """
             SELECT \(WalletRow.columns), record
             FROM wallets LEFT JOIN attempts ON attempts.wallet = wallets.key WHERE id = ?
@@ -203,7 +203,6 @@ struct Statements {
             "SELECT unlock_share, presence_share FROM next_shares WHERE wallet = ?",
             on: db
         )
-        self.isDenied = try PreparedStatement("SELECT 1 FROM denied_recovery_codes WHERE mac = ?", on: db)
     }
 }
 
@@ -294,10 +293,8 @@ extension StoreConnection {
 
     func auditMark() throws -> StoredAuditMark? {
         guard let row = try Row.fetchOne(self.db, sql: "SELECT number, mac FROM audit_mark") else { return nil }
-        guard let number = UInt64(exactly: try row.number(0)), let mac = String.fromDatabaseValue(row[1]) else {
-            throw StoreError.corrupt
-        }
-        return StoredAuditMark(number: number, mac: mac)
+        guard let number = UInt64(exactly: try row.number(0)) else { throw StoreError.corrupt }
+        return StoredAuditMark(number: number, mac: try row.text(1))
     }
 
     /// Returns the given wallets that exist and have not ended.

@@ -122,19 +122,13 @@ extension StoreConnection {
     /// code is missed.
     private func writeEffect(of attempt: Attempt, _ judgment: Judgment) throws -> AttemptOutcome {
         guard var row = try self.wallet(attempt.walletID) else { throw StoreError.corrupt }
-        let outcome = try judgment.apply(attempt.effect, to: &row) { try self.isDenied($0) }
+        let outcome = try judgment.apply(attempt.effect, to: &row) { try self.denied($0) != nil }
         if outcome == .valid(.recoveryCodeLinked) {
             // rule: store-link-during-search
             for search in self.linkedDuring.keys { self.linkedDuring[search]?.insert(attempt.walletID) }
         }
         try self.keep(row)  // rule: store-change-not-kept
         return outcome
-    }
-
-    private func isDenied(_ mac: [UInt8]) throws -> Bool {
-        let statement = self.statements.isDenied
-        statement.bind(mac, at: 1)
-        return try statement.first { _ in true } != nil
     }
 }
 
@@ -158,13 +152,13 @@ extension StoreConnection {
             sql: "SELECT number, rule, opened_at, mac FROM epochs ORDER BY number"
         )
         let epochs = try rows.map { row in
-            guard let rule = String.fromDatabaseValue(row[1]).flatMap(EpochRule.init(rawValue:)) else {
+            guard let rule = row.textIfAny(1).flatMap(EpochRule.init(rawValue:)) else {
                 throw StoreError.corrupt
             }
             return StoredEpoch(
                 number: Int(try row.number(0)),
                 rule: rule,
-                openedAt: Timestamp(milliseconds: try row.number(2)),
+                openedAt: try row.time(2),
                 mac: try row.bytes(3)
             )
         }

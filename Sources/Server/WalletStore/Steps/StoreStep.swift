@@ -132,6 +132,8 @@ extension StoredColumns {
         return bytes
     }
 
+    func timeIfAny(_ column: Int) -> Timestamp? { self.numberIfAny(column).map { Timestamp(milliseconds: $0) } }
+
     /// Returns a time in milliseconds.
     func time(_ column: Int) throws -> Timestamp { Timestamp(milliseconds: try self.number(column)) }
 

@@ -13,7 +13,7 @@ extension Rows {
             return StoredVaultVersion(
                 version: version,
                 activeSince: try row.time(1),
-                sealedAnewAt: row.numberIfAny(2).map { Timestamp(milliseconds: $0) },
+                sealedAnewAt: row.timeIfAny(2),
                 check: try row.bytes(3)
             )
         }
