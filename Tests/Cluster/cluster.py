@@ -247,9 +247,13 @@ class Cluster:
         node = next((node for node in self.nodes if node.name == name), None)
         return node if node and node.ask("/primary")[0] == 200 else None
 
+    def known_primary(self):
+        """Returns the primary, and waits for its answers: on a busy machine some are late."""
+        return self.wait_for("a primary that answers", self.primary, 30)
+
     def standbys(self):
         """Returns the nodes that are not the primary, synchronous ones first."""
-        primary, members = self.primary(), self.members()
+        primary, members = self.known_primary(), self.members()
         others = [node for node in self.nodes if node is not primary]
         return sorted(others, key=lambda node: "standby" not in members.get(node.name, {}).get("role", ""))
 

@@ -50,7 +50,7 @@ def node(cluster, target, otherwise):
     """Returns the node of a name, or the one that `otherwise` finds."""
     found = next((node for node in cluster.nodes if node.name == target), None) if target else otherwise()
     if found is None:
-        raise Failure(f"no node '{target}'" if target else "the cluster has no primary")
+        raise Failure(f"no node '{target}'")
     return found
 
 
@@ -75,7 +75,7 @@ def network(cluster):
 @fault("kill")
 def kill(cluster, target):
     """the primary's host dies: SIGKILL of its Patroni and PostgreSQL"""
-    primary = node(cluster, target, cluster.primary)
+    primary = node(cluster, target, cluster.known_primary)
     primary.kill()
     yield f"killed Patroni and PostgreSQL of {primary.name}"
     primary.start()
@@ -84,7 +84,7 @@ def kill(cluster, target):
 @fault("freeze")
 def freeze(cluster, target):
     """the primary's host stops: SIGSTOP of its Patroni and PostgreSQL; thawed by heal"""
-    primary = node(cluster, target, cluster.primary)
+    primary = node(cluster, target, cluster.known_primary)
     primary.signal(signal.SIGSTOP)
     yield f"froze Patroni and PostgreSQL of {primary.name}"
     primary.signal(signal.SIGCONT)
@@ -93,7 +93,7 @@ def freeze(cluster, target):
 @fault("switchover")
 def switchover(cluster, target):
     """an orderly change of the primary, as before maintenance"""
-    primary = node(cluster, None, cluster.primary)
+    primary = node(cluster, None, cluster.known_primary)
     candidate = node(cluster, target, lambda: cluster.standbys()[0])
     status, body = primary.ask("/switchover", {"leader": primary.name, "candidate": candidate.name}, seconds=60)
     if status != 200:
@@ -152,7 +152,7 @@ def release(senders):
 @fault("cancel")
 def cancel(cluster, target):
     """commits wait for a standby, and an operator cancels the waits: they are on the primary only"""
-    senders, cancelled = cancel_waits(cluster, node(cluster, None, cluster.primary))
+    senders, cancelled = cancel_waits(cluster, node(cluster, None, cluster.known_primary))
     release(senders)
     yield f"cancelled {cancelled} waits for a standby"
 
@@ -160,7 +160,7 @@ def cancel(cluster, target):
 @fault("cancel-kill")
 def cancel_and_kill(cluster, target):
     """cancelled waits, and then the primary's host dies: the cancelled commits are lost"""
-    primary = node(cluster, None, cluster.primary)
+    primary = node(cluster, None, cluster.known_primary)
     senders, cancelled = cancel_waits(cluster, primary)
     # Long enough for an answer that must not be given.
     time.sleep(0.5)
@@ -175,7 +175,7 @@ def cancel_and_kill(cluster, target):
 @fault("cut")
 def cut(cluster, target):
     """the primary loses the other nodes, and the servers still reach it"""
-    primary = node(cluster, target, cluster.primary)
+    primary = node(cluster, target, cluster.known_primary)
     others = [other.place for other in cluster.nodes if other is not primary]
     network(cluster).cut(primary.place, others)
     yield f"cut {primary.name} off from the other nodes"
@@ -185,7 +185,7 @@ def cut(cluster, target):
 @fault("isolate")
 def isolate(cluster, target):
     """the primary loses everything"""
-    primary = node(cluster, target, cluster.primary)
+    primary = node(cluster, target, cluster.known_primary)
     places = [cluster.network.machine, *(server.place for server in cluster.servers)]
     others = places + [other.place for other in cluster.nodes if other is not primary]
     network(cluster).cut(primary.place, others)

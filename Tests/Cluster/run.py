@@ -217,7 +217,13 @@ def prove(cluster, say, names, options):
     obey(cluster, say, lambda: not process.is_running)
     text = (cluster.logs / "pin-load.log").read_text(errors="replace")
     print(text[max(0, text.rfind("\ncompleted")) :])
-    say("every promise was kept" if process.status == 0 else f"pin-load ended with {process.status}")
+    if process.status == 0:
+        say("every promise was kept")
+    else:
+        # Again at the end, since a long output may be shortened in its middle.
+        lines = text.splitlines()
+        reasons = [" ".join(lines[index : index + 2]) for index, line in enumerate(lines) if "FAILED" in line]
+        say("\n  ".join([f"pin-load ended with {process.status}", *(reasons or lines[-1:])]))
     if options.folder:
         say(f"the report is in {folder}/proof")
     return process.status
