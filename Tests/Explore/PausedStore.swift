@@ -60,10 +60,37 @@ final class PausedStore: WalletStore {
         return CertifiedOutcome(outcome)
     }
 
-    func report(of wallet: WalletID) async throws(StoreError) -> WalletReport? {
-        let reply = await self.perform(.report)
-        guard case .report(let revocation) = reply else { throw Self.failure(reply) }
-        return WalletReport(
+    func perform<Step: StoreStep>(_ step: Step) async throws(StoreError) -> Step.Answer {
+        let answer: Any
+        switch step {
+        case let step as RevokeByDeletionCode:
+            let reply = await self.perform(.revoke(step))
+            guard case .revoked(let outcome) = reply else { throw Self.failure(reply) }
+            answer = outcome
+        case let step as EndAllOrNone:
+            let reply = await self.perform(.revokeWallets(step))
+            guard case .walletsRevoked(let outcome) = reply else { throw Self.failure(reply) }
+            answer = outcome
+        case is ReportOfWallet:
+            let reply = await self.perform(.report)
+            guard case .report(let revocation) = reply else { throw Self.failure(reply) }
+            answer = WalletReport?.some(Self.report(revocation)) as Any
+        case is WalletOfDeletionCode: answer = WalletID?.some(self.wallet) as Any
+        // Timers note entries, and they do not run here.
+        case is IsBlockRecorded: answer = false
+        case is ReadOperatorValues: answer = OperatorValues(revision: 0, values: [:])
+        // No explored call takes another step.
+        default: throw .unavailable
+        }
+        guard let answer = answer as? Step.Answer else { preconditionFailure("a step has one kind of answer") }
+        return answer
+    }
+
+    func isSolutionRevoked() async throws(StoreError) -> Bool { false }
+    var newestRoot: SignedRoot? { nil }
+
+    private static func report(_ revocation: Revocation?) -> WalletReport {
+        WalletReport(
             identity: [],
             registeredAt: Timestamp(milliseconds: 0),
             sessionOpened: true,
@@ -78,44 +105,14 @@ final class PausedStore: WalletStore {
             attested: "{}"
         )
     }
-
-    func perform<Step: StoreStep>(_ step: Step) async throws(StoreError) -> Step.Answer {
-        let answer: Any
-        switch step {
-        case let step as RevokeByDeletionCode:
-            let reply = await self.perform(.revoke(step))
-            guard case .revoked(let outcome) = reply else { throw Self.failure(reply) }
-            answer = outcome
-        case let step as EndAllOrNone:
-            let reply = await self.perform(.revokeWallets(step))
-            guard case .walletsRevoked(let outcome) = reply else { throw Self.failure(reply) }
-            answer = outcome
-        case is WalletOfDeletionCode: answer = WalletID?.some(self.wallet) as Any
-        case is ReadOperatorValues: answer = OperatorValues(revision: 0, values: [:])
-        // No explored call takes another step.
-        default: throw .unavailable
-        }
-        guard let answer = answer as? Step.Answer else { preconditionFailure("a step has one kind of answer") }
-        return answer
-    }
-
-    func isSolutionRevoked() async throws(StoreError) -> Bool { false }
-    var newestRoot: SignedRoot? { nil }
-    /// Timers note entries, and they do not run here.
-    func isRecorded(blockOf wallet: WalletID) async throws(StoreError) -> Bool { false }
 }
 
 /// The steps that no explored call takes.
 extension PausedStore {
-    func unrecordedBlocks(after: UInt64?, lookingAt limit: Int) async throws(StoreError) -> UnrecordedBlocks {
-        throw .unavailable
-    }
-    func noteRecorded(blocksOf wallets: [WalletID]) async throws(StoreError) { throw .unavailable }
     func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int { throw .unavailable }
     func revoke(recoveryCode mac: RecoveryCodeMAC, at now: Timestamp) async throws(StoreError)
         -> RecoveryCodeRevocationOutcome
     { throw .unavailable }
     func wallets(linkedTo mac: RecoveryCodeMAC) async throws(StoreError) -> [WalletID] { throw .unavailable }
-    func listing(after: UInt64?, limit: Int) async throws(StoreError) -> [StoredListing] { throw .unavailable }
     func keepLastSessions(_ sessions: [WalletID: Timestamp]) async throws(StoreError) { throw .unavailable }
 }

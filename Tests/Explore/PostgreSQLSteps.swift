@@ -69,10 +69,10 @@ final class PostgreSQLSteps: StoreSteps {
         case .report:
             return (.report(values.wallet.row.state.revocation), contents, false)
         case .revoke(let step):
-            let rows = OneWallet(values, self.storeFacts)
+            let rows = OneWallet(values, self.storeFacts, self.key)
             return (.revoked(try step.run(in: rows)), self.rows(rows.values), true)
         case .revokeWallets(let step):
-            let rows = OneWallet(values, self.storeFacts)
+            let rows = OneWallet(values, self.storeFacts, self.key)
             return (.walletsRevoked(try step.run(in: rows)), self.rows(rows.values), true)
         }
     }
@@ -122,8 +122,11 @@ final class PostgreSQLSteps: StoreSteps {
 private final class OneWallet: Rows {
     private(set) var values: StoredValues
     let facts: StoreFacts
+    let key: RecordKey
 
-    init(_ values: StoredValues, _ facts: StoreFacts) { (self.values, self.facts) = (values, facts) }
+    init(_ values: StoredValues, _ facts: StoreFacts, _ key: RecordKey) {
+        (self.values, self.facts, self.key) = (values, facts, key)
+    }
 
     /// No statement returns a row here.
     struct Columns: StoredColumns {
@@ -138,6 +141,11 @@ private final class OneWallet: Rows {
     func keep(_ held: StoredValues, _ parts: WalletParts) { self.values = held }
     func wallet(ofDeletionCode digest: SHA256Digest) -> WalletID? { self.values.id }
 
+    func find(_ selection: WalletSelection) -> WalletPage<FoundWallet> { WalletPage(wallets: [], next: nil) }
+    func records(_ selection: WalletSelection) -> WalletPage<WalletRecord> { WalletPage(wallets: [], next: nil) }
+    func firstAndLastPlace() -> (first: Int64, last: Int64)? { nil }
+    func requireEveryPlace(after cursor: UInt64?, limit: Int) {}
+    func epochsWereOpened(_ count: Int) {}
     func insert(_ registration: NewRegistration) {}
     func remove(_ wallets: [StoredValues]) {}
     func keepPurgedCode(of held: StoredValues) {}

@@ -38,7 +38,7 @@ final class SQLiteSteps: StoreSteps {
                 case .identity: reply = .identity(try store.identity(of: self.phone.walletID))
                 case .beginSession(let session): reply = .session(try store.beginSession(session))
                 case .judge(let attempt): reply = .judged(try store.step(attempt).outcome)
-                case .report: reply = .report(try store.report(of: self.phone.walletID)?.revocation)
+                case .report: reply = .report(try ReportOfWallet(self.phone.walletID).run(in: store)?.revocation)
                 case .revoke(let step): reply = .revoked(try step.run(in: store))
                 case .revokeWallets(let step): reply = .walletsRevoked(try step.run(in: store))
                 }
@@ -59,7 +59,7 @@ final class SQLiteSteps: StoreSteps {
     ) throws -> Contents {
         try self.change(contents) { store in
             let number = store.facts.charges.count + 2
-            try store.open([StoredEpoch(number: number, rule: rule, openedAt: now, mac: [])])
+            try OpenEpochs([StoredEpoch(number: number, rule: rule, openedAt: now, mac: [])]).run(in: store)
             let wallets = [self.phone.walletID]
             if isEnded { _ = try EndWallets(wallets, as: .byDeletionCode, at: now).run(in: store) }
             if isBlocked { _ = try BlockPermanently(wallets).run(in: store) }

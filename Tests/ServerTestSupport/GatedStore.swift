@@ -128,6 +128,9 @@ package struct GatedStore: WalletStore {
         switch step {
         case is RevokeByDeletionCode, is EndAllOrNone, is EndWallets, is SetSolutionRevoked:
             return try await self.watched { () throws(StoreError) in try await self.store.perform(step) }
+        case is NoteRecordedBlocks:
+            try self.keeping()
+            return try await self.store.perform(step)
         case is NewRegistration:
             let outcome = try await self.store.perform(step)
             try self.committed()
@@ -147,32 +150,12 @@ package struct GatedStore: WalletStore {
 
     package func isSolutionRevoked() async throws(StoreError) -> Bool { try await self.store.isSolutionRevoked() }
 
-    package func unrecordedBlocks(
-        after: UInt64?,
-        lookingAt limit: Int
-    ) async throws(StoreError) -> UnrecordedBlocks {
-        try await self.store.unrecordedBlocks(after: after, lookingAt: limit)
-    }
-
-    package func isRecorded(blockOf wallet: WalletID) async throws(StoreError) -> Bool {
-        try await self.store.isRecorded(blockOf: wallet)
-    }
-
-    package func noteRecorded(blocksOf wallets: [WalletID]) async throws(StoreError) {
-        try self.keeping()
-        try await self.store.noteRecorded(blocksOf: wallets)
-    }
-
     package func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int {
         try await self.store.sweep(unopenedSince: limit)
     }
 }
 
 extension GatedStore {
-    package func report(of wallet: WalletID) async throws(StoreError) -> WalletReport? {
-        try await self.store.report(of: wallet)
-    }
-
     package func revoke(
         recoveryCode mac: RecoveryCodeMAC,
         at now: Timestamp
@@ -187,10 +170,6 @@ extension GatedStore {
     package func keepLastSessions(_ sessions: [WalletID: Timestamp]) async throws(StoreError) {
         try self.keeping()
         try await self.store.keepLastSessions(sessions)
-    }
-
-    package func listing(after: UInt64?, limit: Int) async throws(StoreError) -> [StoredListing] {
-        try await self.store.listing(after: after, limit: limit)
     }
 
     package var commitLatency: CommitLatency { self.store.commitLatency }

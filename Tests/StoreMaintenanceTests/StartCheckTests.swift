@@ -137,7 +137,7 @@ struct StartCheckTests {
                 Issue.record("\(error as Any)")
                 return
             }
-            #expect(try await server.store.checkRecords(after: nil, limit: 9).damaged == [wallet.walletID])
+            #expect(try await server.store.damagedWallets(after: nil, limit: 9).wallets == [wallet.walletID])
             let backup = try await server.backup("altered")
             await server.stop()
             await #expect(throws: RestoreFailure.step(.corrupt)) { try await server.restore(backup, into: "restored") }

@@ -22,7 +22,7 @@ struct MaintenanceTests {
         let first = try await store.purgeable(after: nil, lookingAt: 1, endedBefore: self.later)
         #expect(first.wallets == [due.id] && first.next != nil)
         let rest = try await store.purgeable(after: first.next, lookingAt: 2, endedBefore: self.later)
-        #expect(rest == Purgeable(wallets: [], next: nil))
+        #expect(rest == WalletPage(wallets: [], next: nil))
         let all = [inUse.id, recent.id, due.id, WalletID.random()]
         try await #expect(store.purge(all, endedBefore: self.later) == 1)
         try await #expect(store.identity(of: due.id) == nil)

@@ -58,16 +58,16 @@ struct RecordTests {
         await #expect(throws: StoreError.corrupt) { try await store.outcome(of: wallet.attempt(right: true)) }
         #expect(try await store.report(of: wallet.id)?.attempts == nil)
         #expect(try await store.listing(after: nil, limit: 9).map { $0.attempts?.failures } == [nil, 1])
-        let check = try await store.checkRecords(after: nil, limit: 9)
-        #expect(check == RecordCheck(damaged: [wallet.id], next: nil))
-        let first = try await store.checkRecords(after: nil, limit: 1)
-        #expect(first.damaged == [wallet.id])
+        let check = try await store.damagedWallets(after: nil, limit: 9)
+        #expect(check == WalletPage(wallets: [wallet.id], next: nil))
+        let first = try await store.damagedWallets(after: nil, limit: 1)
+        #expect(first.wallets == [wallet.id])
         #expect(first.next != nil)
-        #expect(try await store.checkRecords(after: first.next, limit: 9).damaged == [])
+        #expect(try await store.damagedWallets(after: first.next, limit: 9).wallets == [])
         #expect(try await store.blockPermanently([wallet.id]) == 0)
         // Revoked: nothing of it is needed any more.
         _ = try await store.revoke(wallets: [wallet.id], at: TestWallet.start)
-        #expect(try await store.checkRecords(after: nil, limit: 9).damaged == [])
+        #expect(try await store.damagedWallets(after: nil, limit: 9).wallets == [])
         guard case .valid = try await store.outcome(of: other.attempt(right: true)) else {
             Issue.record("the other wallet is rejected")
             return

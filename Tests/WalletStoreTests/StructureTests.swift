@@ -36,7 +36,7 @@ struct StructureTests {
         var store = try self.folder.store()
         _ = try await TestWallet(in: store)
         try await store.addCopies(500)
-        _ = try await store.checkRecords(after: nil, limit: 1000)
+        _ = try await store.damagedWallets(after: nil, limit: 1000)
         await store.close()
         var bytes = try DurableFile.read(file, atMost: 1 << 24)
         #expect(await StoreFile.findings(in: file) == [])
@@ -48,7 +48,7 @@ struct StructureTests {
         try DurableFile.write(bytes, to: file)
         #expect(await StoreFile.findings(in: file).isEmpty == false)
         store = try self.folder.store()
-        await #expect(throws: StoreError.corrupt) { try await store.checkRecords(after: nil, limit: 1000) }
+        await #expect(throws: StoreError.corrupt) { try await store.damagedWallets(after: nil, limit: 1000) }
         await store.close()
     }
 }

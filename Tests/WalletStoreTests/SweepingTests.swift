@@ -105,7 +105,7 @@ struct SweepingTests {
         #expect(found == [ended[0], ended[2]] && steps == 4)
         try await #expect(store.purge(ended, endedBefore: self.later) == 2)
         let left = try await store.purgeable(after: nil, lookingAt: 10, endedBefore: self.later + .seconds(60))
-        #expect(left == Purgeable(wallets: [ended[1]], next: nil))
+        #expect(left == WalletPage(wallets: [ended[1]], next: nil))
         await store.close()
         #expect(try place.count("ended") == 1)
     }

@@ -179,21 +179,6 @@ extension PostgreSQLWalletStore {
     /// Returns if an attempt could be judged now, within the store's time limit.
     package func probe() async throws(StoreError) { try await self.inBatch { .probe($0) } }
 
-    package func unrecordedBlocks(
-        after: UInt64?,
-        lookingAt limit: Int
-    ) async throws(StoreError) -> UnrecordedBlocks {
-        try await self.perform(.reading) { try $0.unrecordedBlocks(after: after, lookingAt: limit) }
-    }
-
-    package func isRecorded(blockOf wallet: WalletID) async throws(StoreError) -> Bool {
-        try await self.perform(.reading) { try $0.isRecorded(blockOf: wallet) }
-    }
-
-    package func noteRecorded(blocksOf wallets: [WalletID]) async throws(StoreError) {
-        try await self.perform(.writing) { try $0.noteRecorded(blocksOf: wallets) }
-    }
-
     package func isSolutionRevoked() async throws(StoreError) -> Bool {
         try await self.perform(.reading) { $0.facts.isSolutionRevoked }
     }
@@ -211,14 +196,6 @@ extension PostgreSQLWalletStore {
 }
 
 extension PostgreSQLWalletStore {
-    package func report(of wallet: WalletID) async throws(StoreError) -> WalletReport? {
-        try await self.perform(.reading) { try $0.report(of: wallet) }
-    }
-
-    package func listing(after: UInt64?, limit: Int) async throws(StoreError) -> [StoredListing] {
-        try await self.perform(.reading) { try $0.listing(after: after, limit: limit) }
-    }
-
     package func keepLastSessions(_ sessions: [WalletID: Timestamp]) async throws(StoreError) {
         for page in sessions.inLockOrder(\.key).pieces(of: endedAtOnce) {
             try await self.perform(.writing) { try $0.keepLastSessions(page.map { (wallet: $0.key, at: $0.value) }) }
@@ -274,69 +251,8 @@ extension PostgreSQLWalletStore: MaintenanceStore {
         try await self.perform(.reading) { try $0.auditMark() }
     }
 
-    package func keepAuditMark() async throws(StoreError) {
-        try await self.perform(.writing) { $0.isOnRecord = true }
-    }
-
-    package func inUse(_ wallets: [WalletID]) async throws(StoreError) -> [WalletID] {
-        try await self.filter(wallets) { $0.wallet.row.state.revocation == nil }
-    }
-
-    package func unblocked(_ wallets: [WalletID]) async throws(StoreError) -> [WalletID] {
-        try await self.filter(wallets) {
-            $0.wallet.row.state.revocation == nil && $0.wallet.attempts?.record.isBlockedPermanently == false
-        }
-    }
-
-    /// Returns the intact wallets that satisfy the condition.
-    private func filter(
-        _ wallets: [WalletID],
-        _ condition: @escaping @Sendable (StoredValues) -> Bool
-    ) async throws(StoreError) -> [WalletID] {
-        var found: [WalletID] = []
-        for page in wallets.pieces(of: endedAtOnce) {
-            found += try await self.perform(.reading) { transaction in
-                let values = try transaction.session.wallets(page)
-                return page.filter { (values[$0] ?? nil).map(condition) ?? false }
-            }
-        }
-        return found
-    }
-
-    package func epochs() async throws(StoreError) -> [StoredEpoch] {
-        try await self.perform(.reading) { try $0.session.epochs() }
-    }
-
-    package func open(_ epochs: [StoredEpoch]) async throws(StoreError) {
-        try await self.perform(.changingFacts) { try $0.open(epochs) }
-    }
-
-    package func sealedValues(after: UInt64?, limit: Int) async throws(StoreError) -> [SealedWallet] {
-        try await self.perform(.reading) { try $0.sealedValues(after: after, limit: limit) }
-    }
-
-    package func purgeable(
-        after: UInt64?,
-        lookingAt limit: Int,
-        endedBefore time: Timestamp
-    ) async throws(StoreError) -> Purgeable {
-        try await self.perform(.reading) { try $0.purgeable(after: after, lookingAt: limit, endedBefore: time) }
-    }
-
     package func walletCount() async throws(StoreError) -> Int {
         try await self.perform(.reading) { try $0.walletCount() }
-    }
-
-    package func beginShareRefresh(at now: Timestamp) async throws(StoreError) {
-        try await self.perform(.writing) { try $0.beginShareRefresh(at: now) }
-    }
-
-    package func walletsToRefresh(limit: Int) async throws(StoreError) -> [RefreshableWallet]? {
-        try await self.perform(.reading) { try $0.walletsToRefresh(limit: limit) }
-    }
-
-    package func offer(_ shares: [OfferedShares]) async throws(StoreError) {
-        try await self.perform(.writing) { try $0.offer(shares) }
     }
 
     package func unconfirmedShares() async throws(StoreError) -> Int {
@@ -345,9 +261,5 @@ extension PostgreSQLWalletStore: MaintenanceStore {
 
     package func recordKeyFits() async throws(StoreError) -> Bool {
         try await self.perform(.reading) { try $0.recordKeyFits() }
-    }
-
-    package func checkRecords(after: UInt64?, limit: Int) async throws(StoreError) -> RecordCheck {
-        try await self.perform(.reading) { try $0.checkRecords(after: after, limit: limit) }
     }
 }

@@ -29,13 +29,21 @@ struct StoredValues: HeldWallet, Sendable {
     static let tables = "wallets w left join wallet_values v on v.id = w.id"
 
     /// Reads a row with ``columns``; throws if anything except the attempts is damaged.
-    init(_ rows: PostgreSQLRows, at place: Int, of wallet: WalletID, by key: RecordKey) throws(StoreError) {
+    ///
+    /// - Parameter first: The position of the first of these columns.
+    init(
+        _ rows: PostgreSQLRows,
+        at place: Int,
+        from first: Int = 0,
+        of wallet: WalletID,
+        by key: RecordKey
+    ) throws(StoreError) {
         func bytes(_ column: Int) throws(StoreError) -> [UInt8] {
-            guard let bytes = rows.bytes(place, column) else { throw .corrupt }
+            guard let bytes = rows.bytes(place, first + column) else { throw .corrupt }
             return bytes
         }
         guard let narrow = NarrowRow(decoding: try bytes(1)),
-            let number = rows.number(place, 2), rows.number(place, 3) == narrow.version,
+            let number = rows.number(place, first + 2), rows.number(place, first + 3) == narrow.version,
             let pinKeyID = PINKeyID(try bytes(4)), let hardwareKey = SHA256Digest(try bytes(10))
         else { throw .corrupt }
         self.id = wallet
@@ -55,10 +63,10 @@ struct StoredValues: HeldWallet, Sendable {
             hardwareKey: hardwareKey
         )
         let next = NextShares(
-            unlock: try rows.bytes(place, 11).map { (sealed) throws(StoreError) in
+            unlock: try rows.bytes(place, first + 11).map { (sealed) throws(StoreError) in
                 try opener.open(sealed, as: .nextUnlockShare)
             },
-            presence: try rows.bytes(place, 12).map { (sealed) throws(StoreError) in
+            presence: try rows.bytes(place, first + 12).map { (sealed) throws(StoreError) in
                 try opener.open(sealed, as: .nextPresenceShare)
             }
         )
@@ -89,7 +97,7 @@ struct StoredValues: HeldWallet, Sendable {
     }
 
     /// Creates the values of a wallet from another store, with its attempts unchanged and its number of writes.
-    init(copying wallet: CopiedWallet) {
+    init(copying wallet: WholeWallet) {
         self.id = wallet.id
         self.onFile = wallet.attempts
         self.version = 1

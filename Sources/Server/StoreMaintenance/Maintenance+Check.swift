@@ -50,8 +50,8 @@ extension Maintenance {
     private func damagedRecords() async throws -> [WalletID] {
         var (damaged, cursor): ([WalletID], UInt64?) = ([], nil)
         repeat {
-            let check = try await self.parts.store.checkRecords(after: cursor, limit: Self.stepSize)
-            damaged += check.damaged
+            let check = try await self.parts.store.damagedWallets(after: cursor, limit: Self.stepSize)
+            damaged += check.wallets
             cursor = check.next
             if cursor != nil { try await Task.sleep(for: Self.pause) }
         } while cursor != nil

@@ -1,3 +1,4 @@
+internal import Foundation
 package import PINPolicy
 package import Vocabulary
 
@@ -6,9 +7,6 @@ package import Vocabulary
 /// As in ``WalletStore``, every operation is a single atomic step that evaluates its own conditions. If several servers
 /// share a store, they learn about each other's changes from ``operatorValues()``.
 package protocol OperatorStore: StepStore {
-    /// Returns the record of a wallet, or nil if the wallet is unknown.
-    func report(of wallet: WalletID) async throws(StoreError) -> WalletReport?
-
     /// Adds a recovery code to the deny list, ends the wallets linked to it and destroys their shares.
     ///
     /// Both changes are made in a single step that is ordered with respect to every link. A wallet linked later
@@ -18,11 +16,6 @@ package protocol OperatorStore: StepStore {
 
     /// Returns the wallets linked to a recovery code, including ended ones.
     func wallets(linkedTo mac: RecoveryCodeMAC) async throws(StoreError) -> [WalletID]
-
-    /// Returns up to `limit` wallets in order of registration, starting after the cursor `after` or with the first one.
-    ///
-    /// Returns fewer only at the end.
-    func listing(after: UInt64?, limit: Int) async throws(StoreError) -> [StoredListing]
 
     /// The commit durations since the start.
     var commitLatency: CommitLatency { get }
@@ -99,8 +92,8 @@ package struct StoredListing: Hashable, Sendable {
     /// It is unique and never reused.
     package var cursor: UInt64
     package var walletID: WalletID
-    /// The attested platform, or nil if the attested facts do not include it.
-    package var platform: Platform?
+    /// The attested facts as a JSON object, or nil if they are missing.
+    package var attested: String?
     package var registeredAt: Timestamp
     package var sessionOpened: Bool
     package var lastSession: Timestamp?
@@ -116,7 +109,7 @@ package struct StoredListing: Hashable, Sendable {
     package init(
         cursor: UInt64,
         walletID: WalletID,
-        platform: Platform?,
+        attested: String?,
         registeredAt: Timestamp,
         sessionOpened: Bool,
         lastSession: Timestamp?,
@@ -126,7 +119,7 @@ package struct StoredListing: Hashable, Sendable {
     ) {
         self.cursor = cursor
         self.walletID = walletID
-        self.platform = platform
+        self.attested = attested
         self.registeredAt = registeredAt
         self.sessionOpened = sessionOpened
         self.lastSession = lastSession
@@ -146,6 +139,13 @@ extension WalletReport {
 }
 
 extension StoredListing {
+    /// The attested platform, or nil if the attested facts do not include it.
+    package var platform: Platform? {
+        struct Facts: Decodable { var platform: String? }
+        let facts = self.attested.flatMap { try? JSONDecoder().decode(Facts.self, from: Data($0.utf8)) }
+        return facts?.platform.flatMap { Platform(rawValue: $0) }
+    }
+
     /// Returns the effective record under a policy, including restore charges, or nil if the record is damaged.
     package func attempts(under policy: AttemptPolicy) -> AttemptRecord? {
         var attempts = self.attempts

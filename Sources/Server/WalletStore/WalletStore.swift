@@ -26,17 +26,6 @@ package protocol WalletStore: OperatorStore {
     /// there is a verdict, its receipt.
     func judge(_ attempt: Attempt) async throws(StoreError) -> CertifiedOutcome
 
-    /// Examines `limit` attempt records, starting after the cursor `after` or with the first one.
-    ///
-    /// Returns the permanently blocked wallets in use whose block is not marked as recorded.
-    func unrecordedBlocks(after: UInt64?, lookingAt limit: Int) async throws(StoreError) -> UnrecordedBlocks
-
-    /// Returns whether the wallet's permanent block is marked as recorded.
-    func isRecorded(blockOf wallet: WalletID) async throws(StoreError) -> Bool
-
-    /// Marks the permanent blocks of these wallets as recorded in the audit log.
-    func noteRecorded(blocksOf wallets: [WalletID]) async throws(StoreError)
-
     /// The newest signed receipt root, or nil before the first verdict since the start.
     var newestRoot: SignedRoot? { get }
 
@@ -47,18 +36,6 @@ package protocol WalletStore: OperatorStore {
     ///
     /// The time it takes is proportional to the number of rows removed. Some may be left for later sweeps.
     func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int
-}
-
-/// Permanently blocked wallets whose block may be missing from the audit log.
-package struct UnrecordedBlocks: Hashable, Sendable {
-    package var wallets: [WalletID]
-    /// The cursor to continue after, or nil at the end.
-    package var next: UInt64?
-
-    package init(wallets: [WalletID], next: UInt64?) {
-        self.wallets = wallets
-        self.next = next
-    }
 }
 
 /// A reason why a step was not done.

@@ -1,6 +1,7 @@
 internal import PostgreSQLClient
 @testable internal import PostgreSQLStore
 
+internal import WalletStore
 /// The statements by which an operator opens an epoch.
 extension DatabaseStatement {
     static let epochStatements: [(String, Action)] = [
@@ -31,7 +32,7 @@ extension DatabaseStatement {
             }
         ),
         (
-            "select number, rule, opened_at, mac from epochs order by number",
+            StoredEpoch.statement,
             { SimulatedRows($0.tables.epochs) }
         ),
         (
@@ -77,7 +78,7 @@ extension DatabaseStatement {
             }
         ),
         (
-            "update unopened set registered_at = greatest(registered_at, $1)",
+            "update unopened set registered_at = $1 where registered_at < $1",
             {
                 let time = $0.number(1)
                 $0.change { $0.unopened = $0.unopened.mapValues { ($0.id, max($0.at, time)) } }

@@ -48,39 +48,27 @@ extension DatabaseStatement {
             }
         ),
         (
-            """
-            select \(StoredValues.columns), v.registered_at, v.attested, s.at
-            from \(StoredValues.tables) left join last_sessions s on s.id = w.id where w.id = $1
-            """,
-            {
-                let id = $0.bytes(1)
-                let tables = $0.tables
-                guard tables.wallets[id] != nil, let wide = tables.wide[id], let columns = tables.columns(of: id)
-                else { return SimulatedRows() }
-                let last = tables.lastSessions[id].map { PostgreSQLValue.number($0) } ?? .null
-                return rows(columns + [.number(wide.registeredAt), .text(wide.attested), last])
+            StoreTransaction.reading(StoreTransaction.foundColumns, of: StoreTransaction.nextWallets),
+            { execution in
+                let (after, last, limit) = (execution.number(1), execution.number(2), Int(execution.number(3)))
+                let page = execution.tables.wide.filter { $0.value.place > after && $0.value.place <= last }
+                    .sorted { $0.value.place < $1.value.place }.prefix(limit)
+                return SimulatedRows(page.map { execution.tables.found($0.key) })
             }
         ),
         (
-            """
-            select w.id, w.record, v.place, r.id is not null
-            from (\(StoreTransaction.nextWallets)) v
-            left join wallets w on w.id = v.id left join recorded_blocks r on r.id = v.id order by v.place
-            """,
-            {
-                let (after, most, tables) = ($0.number(1), Int($0.number(2)), $0.tables)
-                let next = tables.wide.filter { $0.value.place > after }.sorted { $0.value.place < $1.value.place }
-                return SimulatedRows(
-                    next.prefix(most).map { id, wide in
-                        let record = tables.wallets[id].map { PostgreSQLValue.bytes($0) } ?? .null
-                        return [.bytes(id), record, .number(wide.place), .flag(tables.recordedBlocks.contains(id))]
-                    }
-                )
+            StoreTransaction.reading(StoreTransaction.foundColumns, of: StoreTransaction.theseWallets),
+            { execution in
+                let known = execution.arrays(1).filter { execution.tables.wallets[$0] != nil }
+                return SimulatedRows(known.map { execution.tables.found($0) })
             }
         ),
         (
-            "select id from recorded_blocks where id = $1",
-            { rows($0.tables.recordedBlocks.contains($0.bytes(1)) ? [$0.value(1)] : nil) }
+            StoreTransaction.reading(StoreTransaction.recordColumns, of: StoreTransaction.theseWallets),
+            { execution in
+                let known = execution.arrays(1).filter { execution.tables.wallets[$0] != nil }
+                return SimulatedRows(known.compactMap { execution.tables.record($0) })
+            }
         ),
         (
             "select number, mac from audit_marks where server = $1",

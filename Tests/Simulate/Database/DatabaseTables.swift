@@ -73,6 +73,26 @@ struct DatabaseTables {
         return [.bytes(id), record, .number(wide.place)] + wide.columns
     }
 
+    /// A wallet's row with ``StoreTransaction/foundColumns``.
+    func found(_ id: [UInt8]) -> [PostgreSQLValue] {
+        let record = self.wallets[id].map { PostgreSQLValue.bytes($0) } ?? .null
+        return [
+            .number(self.wide[id]?.place ?? 0), .bytes(id), record, self.wide[id]?.columns.first ?? .null,
+            .flag(self.recordedBlocks.contains(id)),
+        ]
+    }
+
+    /// A wallet's row with ``StoreTransaction/recordColumns``, or nil if it lacks its wide row.
+    func record(_ id: [UInt8]) -> [PostgreSQLValue]? {
+        guard let wide = self.wide[id], let columns = self.columns(of: id) else { return nil }
+        func time(_ time: Int64?) -> PostgreSQLValue { time.map { .number($0) } ?? .null }
+        return [.number(wide.place), .bytes(id)] + columns + [
+            wide.deletionDigest.map { .bytes($0) } ?? .null, .number(wide.registeredAt), .text(wide.attested),
+            time(self.unopened[wide.place]?.at), time(self.ended[wide.place]?.at), time(self.lastSessions[id]),
+            .flag(self.recordedBlocks.contains(id)),
+        ]
+    }
+
     /// The settings that the meaning of a commit depends on, and the facts.
     var factColumns: [PostgreSQLValue] {
         guard let facts = self.facts else { return [] }

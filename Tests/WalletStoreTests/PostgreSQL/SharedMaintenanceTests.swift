@@ -57,8 +57,8 @@ struct SharedMaintenanceTests {
             "update wallets set record = set_byte(record, 50, (get_byte(record, 50) + 1) % 256) where id = $1",
             [.bytes(wallet.id.bytes)]
         )
-        let damaged = RecordCheck(damaged: [wallet.id], next: nil)
-        try await #expect(self.store.checkRecords(after: nil, limit: 9) == damaged)
+        let damaged = WalletPage(wallets: [wallet.id], next: nil)
+        try await #expect(self.store.damagedWallets(after: nil, limit: 9) == damaged)
         try await #expect(self.store.unblocked([wallet.id, other.id]) == [other.id])
         try await #expect(self.store.report(of: wallet.id)?.attempts == nil)
         try await #expect(self.store.listing(after: nil, limit: 9).map { $0.attempts == nil } == [true, false])
@@ -74,20 +74,20 @@ struct SharedMaintenanceTests {
             resealed: wallet.identity
         )
         try await #expect(self.store.confirm(confirmation) == .replaced)
-        try await #expect(self.store.checkRecords(after: nil, limit: 9) == damaged)
+        try await #expect(self.store.damagedWallets(after: nil, limit: 9) == damaged)
         await #expect(throws: StoreError.corrupt) { try await self.store.outcome(of: wallet.attempt(right: true)) }
         try await #expect(
             self.store.revoke(wallets: [wallet.id], at: TestWallet.start) == .revoked(now: 1, before: 0)
         )
-        try await #expect(self.store.checkRecords(after: nil, limit: 9).damaged.isEmpty)
+        try await #expect(self.store.damagedWallets(after: nil, limit: 9).wallets.isEmpty)
     }
 
     @Test("a missing narrow row is damage and hides no other wallet")
     func missingRow() async throws {
         let wallets = [try await TestWallet(in: self.store), try await TestWallet(in: self.store)]
         try self.connection.run("delete from wallets where id = $1", [.bytes(wallets[0].id.bytes)])
-        let first = try await self.store.checkRecords(after: nil, limit: 1)
-        #expect(first.damaged == [wallets[0].id] && first.next != nil)
+        let first = try await self.store.damagedWallets(after: nil, limit: 1)
+        #expect(first.wallets == [wallets[0].id] && first.next != nil)
         try await #expect(self.store.unrecordedBlocks(after: nil, lookingAt: 1).next != nil)
         // Otherwise a rotation would end before it has found every value of an old key.
         await #expect(throws: StoreError.corrupt) { try await self.store.sealedValues(after: nil, limit: 2) }

@@ -262,7 +262,7 @@ struct StoreCopyTests {
         #expect(try withLog.contents() == found)
         let again = try self.source()
         #expect(try await again.movedTo() == "copy 1")
-        #expect(try await again.copiedFacts().operatorValues.values.keys.sorted() == ["flag.a", "percent"])
+        #expect(try await again.perform(FactsToCopy()).operatorValues.values.keys.sorted() == ["flag.a", "percent"])
         await again.close()
     }
 

@@ -57,8 +57,12 @@ struct WalletsOfEveryKind {
         try await store.beginShareRefresh(at: later)
         let some = try #require(try await store.walletsToRefresh(limit: 100))
         try await store.offer(
-            some.filter { $0.walletID == self.offered.id }.map {
-                OfferedShares(cursor: $0.cursor, walletID: $0.walletID, next: self.next)
+            some.map {
+                OfferedShares(
+                    cursor: $0.cursor,
+                    walletID: $0.walletID,
+                    next: $0.walletID == self.offered.id ? self.next : nil
+                )
             }
         )
     }

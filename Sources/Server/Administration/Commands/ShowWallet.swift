@@ -303,7 +303,7 @@ extension StoredListing {
     /// The number of wallets read by one step of the store.
     ///
     /// It is small so that PIN checks do not have to wait.
-    static let countPerStep = 500
+    static let countPerStep = 200
 }
 
 /// The facts that were attested when a wallet was registered, by name.

@@ -100,7 +100,7 @@ package struct StoreCopy: Sendable {
             copy = CopyMark(named: found.name, of: own.hex)
         }
         let new = copy
-        let facts = try await self.source.copiedFacts()
+        let facts = try await self.source.perform(FactsToCopy())
         guard try await self.target.perform(.changingFacts, { try $0.begin(new, replacing: found, facts) }) else {
             throw StoreCopyFailure.targetInUse
         }
@@ -114,10 +114,12 @@ package struct StoreCopy: Sendable {
         }
         let before = try await self.target.walletCount()
         var done = before
-        var cursor = try await self.target.perform(.reading) { try $0.lastCopied() }
+        var cursor = try await self.target.perform(.reading) { try $0.firstAndLastPlace() }.map {
+            UInt64(bitPattern: $0.last)
+        }
         while true {
             try self.onProgress(.copying, done, total)
-            let page = try await self.source.copiedWallets(after: cursor, limit: self.pageSize)
+            let page = try await self.source.perform(WalletsToCopy(after: cursor, limit: self.pageSize))
             if !page.wallets.isEmpty {
                 try await self.target.perform(.writing) { try $0.add(page.wallets, of: copy) }
             }
@@ -129,13 +131,13 @@ package struct StoreCopy: Sendable {
 
     /// Calls `use` with each page of each list, in order.
     private func readEntries(
-        of store: any CopiedStore,
+        of store: any StepStore,
         _ use: (CopiedList, [CopiedEntry]) async throws -> Void
     ) async throws {
         for list in CopiedList.allCases {
             var last: [UInt8]?
             while true {
-                let entries = try await store.copiedEntries(of: list, after: last, limit: self.pageSize)
+                let entries = try await store.perform(EntriesToCopy(of: list, after: last, limit: self.pageSize))
                 if entries.isEmpty { break }
                 try await use(list, entries)
                 last = entries.last?.key
@@ -146,16 +148,16 @@ package struct StoreCopy: Sendable {
     /// Reads a whole store in pages.
     ///
     /// Rejects a store with damaged wallets.
-    private func digest(of store: any CopiedStore, _ stage: Stage, _ total: Int) async throws -> CopyDigest {
+    private func digest(of store: any StepStore, _ stage: Stage, _ total: Int) async throws -> CopyDigest {
         var digest = CopyDigest()
-        digest.add(try await store.copiedFacts())
+        digest.add(try await store.perform(FactsToCopy()))
         try await self.readEntries(of: store) { list, entries in
             for entry in entries { digest.add(entry, of: list) }
         }
         var damaged: [WalletID] = []
-        var cursor: Int64?
+        var cursor: UInt64?
         repeat {
-            let page = try await store.copiedWallets(after: cursor, limit: self.pageSize)
+            let page = try await store.perform(WalletsToCopy(after: cursor, limit: self.pageSize))
             for wallet in page.wallets { digest.add(wallet) }
             damaged += page.damaged.prefix(StoreCopyFailure.mostNamed - damaged.count)
             cursor = page.next
@@ -248,87 +250,6 @@ struct CopyMark: Hashable, Sendable {
     var text: String { "\(self.isFinished ? Self.finished : Self.unfinished) \(self.name) \(self.digest)" }
 }
 
-/// Reads the contents of the store in the form used by copies.
-extension StoreTransaction {
-    func copiedFacts() throws -> CopiedFacts {
-        let refresh = try self.run("select begun_at, place, last from share_refresh")
-        return CopiedFacts(
-            isSolutionRevoked: self.facts.isSolutionRevoked,
-            operatorValues: try ReadOperatorValues().run(in: self),
-            epochs: try self.session.epochs(),
-            vaultVersions: try self.vaultVersions(),
-            refresh: try (0..<refresh.count).first.map { row in
-                guard let cursor = refresh.number(row, 1), let last = refresh.number(row, 2) else {
-                    throw StoreError.corrupt
-                }
-                return CopiedFacts.Refresh(begunAt: try refresh.time(row, 0), cursor: cursor, last: last)
-            }
-        )
-    }
-
-    func copiedEntries(of list: CopiedList, after key: [UInt8]?, limit: Int) throws -> [CopiedEntry] {
-        let (table, column, at) = list.columns
-        let rows = try self.run(
-            "select \(column), \(at ?? "0::bigint") from \(table) where \(column) > $1 order by \(column) limit $2",
-            [.bytes(key ?? []), .number(Int64(limit))]
-        )
-        return try (0..<rows.count).map { row in
-            guard let key = rows.bytes(row, 0) else { throw StoreError.corrupt }
-            return CopiedEntry(key: key, at: try rows.time(row, 1))
-        }
-    }
-
-    func copiedWallets(after cursor: Int64?, limit: Int) throws -> CopiedPage {
-        let rows = try self.run(
-            """
-            select \(StoredValues.columns), v.deletion_digest, v.registered_at, v.attested, u.registered_at, e.at, s.at,
-                b.id is not null, v.id
-            from (\(Self.nextWallets)) v
-            left join wallets w on w.id = v.id
-            left join unopened u on u.place = v.place
-            left join ended e on e.place = v.place
-            left join last_sessions s on s.id = v.id
-            left join recorded_blocks b on b.id = v.id
-            order by v.place
-            """,
-            [.number(cursor ?? .min), .number(Int64(limit))]
-        )
-        var page = CopiedPage(wallets: [], damaged: [], next: nil)
-        for row in 0..<rows.count {
-            let wallet: WalletID = try rows.identifier(row, 20)
-            do {
-                page.wallets.append(try self.copiedWallet(wallet, in: rows, at: row))
-            } catch StoreError.corrupt {
-                page.damaged.append(wallet)
-            }
-        }
-        if rows.count == limit { page.next = rows.number(rows.count - 1, 2) }
-        return page
-    }
-
-    private func copiedWallet(_ wallet: WalletID, in rows: PostgreSQLRows, at row: Int) throws -> CopiedWallet {
-        func time(_ column: Int) -> Timestamp? { rows.number(row, column).map { Timestamp(milliseconds: $0) } }
-        let values = try StoredValues(rows, at: row, of: wallet, by: self.key)
-        let stored = [UInt8](values.onFile.prefix(KeptAttempts.byteCount))
-        guard let attempts = CopiedWallet.attempts(stored, of: wallet, in: values.wallet.row.state, by: self.key),
-            let attested = rows.text(row, 15), let isBlockRecorded = rows.flag(row, 19)
-        else { throw StoreError.corrupt }
-        return CopiedWallet(
-            id: wallet,
-            attempts: attempts,
-            row: values.wallet.row,
-            next: values.wallet.next,
-            deletionDigest: rows.bytes(row, 13),
-            registeredAt: try rows.time(row, 14),
-            attested: attested,
-            unopenedSince: time(16),
-            endedAt: time(17),
-            lastSession: time(18),
-            isBlockRecorded: isBlockRecorded
-        )
-    }
-}
-
 /// The steps of a copy into the store.
 ///
 /// Invariant: a copy writes only into a store that is marked as its unfinished copy.
@@ -360,7 +281,7 @@ extension StoreTransaction {
             "update facts set copy = $1, solution_revoked = $2, operator_revision = $3",
             [.text(copy.text), .flag(facts.isSolutionRevoked), .number(facts.operatorValues.revision)]
         )
-        try self.open(facts.epochs)
+        try OpenEpochs(facts.epochs).run(in: self)
         for (name, value) in facts.operatorValues.values {
             try self.run(
                 "insert into operator_values (name, value, set_at) values ($1, $2, $3)",
@@ -376,12 +297,7 @@ extension StoreTransaction {
                 ]
             )
         }
-        if let refresh = facts.refresh {
-            try self.run(
-                "insert into share_refresh (begun_at, place, last) values ($1, $2, $3)",
-                [.number(refresh.begunAt.milliseconds), .number(refresh.cursor), .number(refresh.last)]
-            )
-        }
+        if let refresh = facts.refresh { try self.keep(refresh) }
         return true
     }
 
@@ -412,11 +328,6 @@ extension StoreTransaction {
         guard !copy.isFinished, try self.copyMark() == copy else { throw StoreError.corrupt }
     }
 
-    /// The cursor of the last wallet, after which a copy continues.
-    func lastCopied() throws -> Int64? {
-        try self.run("select max(place) from wallet_values").number(0, 0)
-    }
-
     func add(_ entries: [CopiedEntry], to list: CopiedList, of copy: CopyMark) throws {
         try self.require(copy)
         let (table, column, at) = list.columns
@@ -436,7 +347,7 @@ extension StoreTransaction {
     }
 
     /// Writes wallets and all their rows in one statement.
-    func add(_ wallets: [CopiedWallet], of copy: CopyMark) throws {
+    func add(_ wallets: [WholeWallet], of copy: CopyMark) throws {
         try self.require(copy)
         let values = wallets.flatMap { wallet in
             let stored = StoredValues(copying: wallet)
@@ -444,7 +355,7 @@ extension StoreTransaction {
                 .number(wallet.row.key.number), .bytes(wallet.id.bytes), .bytes(stored.narrow(by: self.key)),
             ] + stored.wide + [
                 wallet.deletionDigest.map { .bytes($0) } ?? .null, .number(wallet.registeredAt.milliseconds),
-                .text(wallet.attested),
+                wallet.attested.map { .text($0) } ?? .null,
             ]
                 + [wallet.unopenedSince, wallet.endedAt, wallet.lastSession].map { (time) -> PostgreSQLValue in
                     time.map { .number($0.milliseconds) } ?? .null
@@ -508,34 +419,5 @@ extension StoreTransaction {
         var copy = copy
         copy.isFinished = true
         try self.run("update facts set copy = $1", [.text(copy.text)])
-    }
-}
-
-extension CopiedList {
-    /// The list's table, with its key and time columns.
-    fileprivate var columns: (table: String, key: String, at: String?) {
-        switch self {
-        case .deniedRecoveryCodes: ("denied_recovery_codes", "mac", "denied_at")
-        case .barredHardwareKeys: ("barred_hardware_keys", "digest", nil)
-        case .purgedCodes: ("purged_codes", "digest", "revoked_at")
-        }
-    }
-}
-
-extension PostgreSQLWalletStore: CopiedStore {
-    package func copiedFacts() async throws(StoreError) -> CopiedFacts {
-        try await self.perform(.reading) { try $0.copiedFacts() }
-    }
-
-    package func copiedEntries(
-        of list: CopiedList,
-        after: [UInt8]?,
-        limit: Int
-    ) async throws(StoreError) -> [CopiedEntry] {
-        try await self.perform(.reading) { try $0.copiedEntries(of: list, after: after, limit: limit) }
-    }
-
-    package func copiedWallets(after: Int64?, limit: Int) async throws(StoreError) -> CopiedPage {
-        try await self.perform(.reading) { try $0.copiedWallets(after: after, limit: limit) }
     }
 }

@@ -256,18 +256,7 @@ final class StoreSession {
 
     /// Returns every epoch except the first, in order and without gaps.
     func epochs() throws -> [StoredEpoch] {
-        let rows = try self.run("select number, rule, opened_at, mac from epochs order by number")
-        return try (0..<rows.count).map { place in
-            guard rows.number(place, 0) == Int64(place + 2), let opened = rows.number(place, 2),
-                let rule = rows.text(place, 1).flatMap(EpochRule.init(rawValue:)), let mac = rows.bytes(place, 3)
-            else { throw StoreError.corrupt }
-            return StoredEpoch(
-                number: place + 2,
-                rule: rule,
-                openedAt: Timestamp(milliseconds: opened),
-                mac: mac
-            )
-        }
+        try StoredEpoch.all(in: PostgreSQLRow.all(in: self.run(StoredEpoch.statement)))
     }
 
     /// Returns the commits of one server, or of all servers, that epochs took into account.

@@ -164,11 +164,6 @@ final class StoreTransaction {
 
 /// Wallets in a transaction.
 extension StoreTransaction: Rows {
-    /// Selects up to $2 wallets after place $1.
-    ///
-    /// No damaged or missing narrow row may hide other wallets.
-    static let nextWallets = "select * from wallet_values where place > $1 order by place limit $2"
-
     /// Returns a wallet's values without a lock, or nil if the wallet is unknown.
     func read(_ wallet: WalletID) throws -> StoredValues? {
         guard let found = try self.session.wallets([wallet])[wallet] else { return nil }
@@ -244,11 +239,133 @@ extension StoreTransaction: Rows {
     }
 }
 
+/// Reads of many wallets.
+///
+/// A walk follows the wide rows, so that no damaged or missing narrow row hides another wallet.
+extension StoreTransaction {
+    static let foundColumns = "p.place, p.id, w.record, v.version, b.id is not null"
+    static let recordColumns = """
+        p.place, p.id, \(StoredValues.columns), v.deletion_digest, v.registered_at, v.attested, u.registered_at,
+            e.at, s.at, b.id is not null
+        """
+
+    func find(_ selection: WalletSelection) throws -> WalletPage<FoundWallet> {
+        let rows = try self.rows(of: selection, Self.foundColumns)
+        return try self.page(rows, selection) { row in
+            let wallet: WalletID? = try? row.identifier(1)
+            let narrow = row.bytesIfAny(2).flatMap { NarrowRow(decoding: $0) }
+            return FoundWallet(
+                cursor: UInt64(bitPattern: try row.number(0)),
+                id: wallet,
+                state: narrow?.version == row.numberIfAny(3) ? narrow?.state : nil,
+                attempts: wallet.flatMap { narrow?.attempts(of: $0, by: self.key) },
+                isBlockRecorded: row.rows.flag(row.place, 4) == true
+            )
+        }
+    }
+
+    func records(_ selection: WalletSelection) throws -> WalletPage<WalletRecord> {
+        let rows = try self.rows(of: selection, Self.recordColumns)
+        return try self.page(rows, selection) { row in
+            let wallet: WalletID = try row.identifier(1)
+            return WalletRecord(
+                cursor: UInt64(bitPattern: try row.number(0)),
+                id: wallet,
+                registeredAt: try row.time(16),
+                lastSession: row.timeIfAny(20),
+                whole: try? self.whole(wallet, in: row)
+            )
+        }
+    }
+
+    private func whole(_ wallet: WalletID, in row: PostgreSQLRow) throws -> WholeWallet {
+        let values = try StoredValues(row.rows, at: row.place, from: 2, of: wallet, by: self.key)
+        return WholeWallet(
+            id: wallet,
+            attempts: [UInt8](values.onFile.prefix(KeptAttempts.byteCount)),
+            row: values.wallet.row,
+            next: values.wallet.next,
+            deletionDigest: row.bytesIfAny(15),
+            registeredAt: try row.time(16),
+            attested: row.textIfAny(17),
+            unopenedSince: row.timeIfAny(18),
+            endedAt: row.timeIfAny(19),
+            lastSession: row.timeIfAny(20),
+            isBlockRecorded: row.rows.flag(row.place, 21) == true
+        )
+    }
+
+    private func rows(of selection: WalletSelection, _ columns: String) throws -> PostgreSQLRows {
+        func start(_ cursor: UInt64?) -> PostgreSQLValue { .number(cursor.map { Int64(bitPattern: $0) } ?? .min) }
+        let (source, values): (String, [PostgreSQLValue]) =
+            switch selection {
+            case .next(let after, let last, let limit):
+                (
+                    Self.nextWallets,
+                    [start(after), .number(last.map { Int64(bitPattern: $0) } ?? .max), .number(Int64(limit))]
+                )
+            case .ended(let after, let time, let limit):
+                (
+                    """
+                    select place, case when at < $3 then id end as id from ended
+                    where place > $1 order by place limit $2
+                    """,
+                    [start(after), .number(Int64(limit)), .number(time.milliseconds)]
+                )
+            case .these(let wallets): (Self.theseWallets, [.byteArrays(wallets.map(\.bytes))])
+            }
+        return try self.run(Self.reading(columns, of: source), values)
+    }
+
+    static let nextWallets = """
+        select place, id from wallet_values where place > $1 and place <= $2 order by place limit $3
+        """
+    /// A wallet without its wide row is found, too, and is a damaged one.
+    static let theseWallets = """
+        select coalesce(v.place, 0) as place, w.id from wallets w left join wallet_values v on v.id = w.id
+        where w.id = any($1)
+        """
+
+    static func reading(_ columns: String, of source: String) -> String {
+        """
+        select \(columns) from (\(source)) p
+        left join wallets w on w.id = p.id
+        left join wallet_values v on v.place = p.place and p.id is not null
+        left join unopened u on u.place = p.place
+        left join ended e on e.place = p.place
+        left join last_sessions s on s.id = p.id
+        left join recorded_blocks b on b.id = p.id
+        order by p.place
+        """
+    }
+
+    private func page<Wallet>(
+        _ rows: PostgreSQLRows,
+        _ selection: WalletSelection,
+        _ read: (PostgreSQLRow) throws -> Wallet
+    ) throws -> WalletPage<Wallet> {
+        let found = PostgreSQLRow.all(in: rows)
+        let isFull = found.count == selection.limit
+        return WalletPage(
+            wallets: try found.map(read),
+            next: isFull ? try found.last.map { UInt64(bitPattern: try $0.number(0)) } : nil
+        )
+    }
+
+    func firstAndLastPlace() throws -> (first: Int64, last: Int64)? {
+        let range = try self.run("select min(place), max(place) from wallet_values")
+        guard let first = range.number(0, 0), let last = range.number(0, 1) else { return nil }
+        return (first, last)
+    }
+
+    /// The database finds rows by indexes that it keeps itself.
+    func requireEveryPlace(after cursor: UInt64?, limit: Int) {}
+}
+
 /// Statements that all engines understand.
 extension StoreTransaction {
     func query(_ statement: String, _ values: [ColumnValue]) throws -> [PostgreSQLRow] {
-        let rows = try self.run(statement, values.map(PostgreSQLValue.init))
-        return (0..<rows.count).map { PostgreSQLRow(rows: rows, place: $0) }
+        PostgreSQLRow.all(in: try self.run(statement, values.map(PostgreSQLValue.init)))
     }
 
     /// No copy of a share stays behind: a revocation destroys the key of the wide row.
@@ -261,6 +378,10 @@ extension StoreTransaction {
 struct PostgreSQLRow: StoredColumns {
     let rows: PostgreSQLRows
     let place: Int
+
+    static func all(in rows: PostgreSQLRows) -> [PostgreSQLRow] {
+        (0..<rows.count).map { PostgreSQLRow(rows: rows, place: $0) }
+    }
 
     func numberIfAny(_ column: Int) -> Int64? { self.rows.number(self.place, column) }
     func textIfAny(_ column: Int) -> String? { self.rows.text(self.place, column) }

@@ -9,45 +9,6 @@ extension StoreTransaction {
         return Int(rows.number(0, 0) ?? 0)
     }
 
-    func sealedValues(after cursor: UInt64?, limit: Int) throws -> [SealedWallet] {
-        let rows = try self.run(
-            """
-            select \(StoredValues.columns) from (\(Self.nextWallets)) v left join wallets w on w.id = v.id
-            order by v.place
-            """,
-            [.after(cursor), .number(Int64(limit))]
-        )
-        return try (0..<rows.count).map { at in
-            let wallet: WalletID = try rows.identifier(at, 0)
-            let values = try StoredValues(rows, at: at, of: wallet, by: self.key)
-            return SealedWallet(
-                cursor: UInt64(bitPattern: values.wallet.row.key.number),
-                walletID: wallet,
-                values: values.wallet.row.sealedValues(with: values.wallet.next)
-            )
-        }
-    }
-
-    /// Checks the attempts of the next `limit` wallets after `cursor`.
-    func checkRecords(after cursor: UInt64?, limit: Int) throws -> RecordCheck {
-        let rows = try self.run(
-            """
-            select v.id, w.record, v.place, v.version from (\(Self.nextWallets)) v
-            left join wallets w on w.id = v.id order by v.place
-            """,
-            [.after(cursor), .number(Int64(limit))]
-        )
-        let damaged = try (0..<rows.count).compactMap { at -> WalletID? in
-            let wallet: WalletID = try rows.identifier(at, 0)
-            guard let narrow = rows.bytes(at, 1).flatMap({ NarrowRow(decoding: $0) }),
-                rows.number(at, 3) == narrow.version
-            else { return wallet }
-            guard narrow.state.revocation == nil else { return nil }
-            return narrow.attempts(of: wallet, by: self.key) == nil ? wallet : nil
-        }
-        return RecordCheck(damaged: damaged, next: rows.nextPage(after: 2, limit))
-    }
-
     func recordKeyFits() throws -> Bool {
         try self.run("select record_key_check from facts").bytes(0, 0) == self.key.check
     }
@@ -55,25 +16,6 @@ extension StoreTransaction {
 
 /// Steps that remove wallets that ended long ago.
 extension StoreTransaction {
-    func purgeable(after cursor: UInt64?, lookingAt limit: Int, endedBefore time: Timestamp) throws -> Purgeable {
-        let ended = try self.run(
-            """
-            select e.id, w.record, e.place
-            from (select * from ended where place > $1 order by place limit $2) e left join wallets w on w.id = e.id
-            order by e.place
-            """,
-            [.after(cursor), .number(Int64(limit))]
-        )
-        let wallets = try (0..<ended.count).compactMap { at -> WalletID? in
-            // A damaged row is not purged; the damage is reported when its wallet is accessed.
-            guard let state = ended.bytes(at, 1).flatMap({ NarrowRow(decoding: $0) })?.state,
-                state.revocation != nil, state.revokedAt < time
-            else { return nil }
-            return try ended.identifier(at, 0)
-        }
-        return Purgeable(wallets: wallets, next: ended.nextPage(after: 2, limit))
-    }
-
     func keepPurgedCode(of held: StoredValues) throws {
         try self.run(
             """
@@ -88,76 +30,6 @@ extension StoreTransaction {
 
 /// The refresh of shares.
 extension StoreTransaction {
-    func beginShareRefresh(at now: Timestamp) throws {
-        try self.run(
-            """
-            insert into share_refresh (begun_at, place, last)
-            select $1, min(place) - 1, max(place) from wallet_values having count(*) > 0
-            on conflict (id) do update
-                set begun_at = excluded.begun_at, place = excluded.place, last = excluded.last
-            """,
-            [.number(now.milliseconds)]
-        )
-    }
-
-    /// A wallet with damaged rows counts as ended, so that the others do not wait for it.
-    func walletsToRefresh(limit: Int) throws -> [RefreshableWallet]? {
-        let refresh = try self.run("select place, last from share_refresh")
-        guard refresh.count == 1, let cursor = refresh.number(0, 0), let last = refresh.number(0, 1) else { return nil }
-        let rows = try self.run(
-            """
-            select v.place, v.id, w.record
-            from (select * from wallet_values where place > $1 and place <= $2 order by place limit $3) v
-            left join wallets w on w.id = v.id order by v.place
-            """,
-            [.number(cursor), .number(last), .number(Int64(limit))]
-        )
-        return try (0..<rows.count).map { at in
-            guard let cursor = rows.number(at, 0) else { throw StoreError.corrupt }
-            let narrow = rows.bytes(at, 2).flatMap { NarrowRow(decoding: $0) }
-            return RefreshableWallet(
-                cursor: UInt64(bitPattern: cursor),
-                walletID: try rows.identifier(at, 1),
-                hasEnded: narrow.map { $0.state.revocation != nil } ?? true
-            )
-        }
-    }
-
-    /// Checks each wallet again, because it may have ended, or another wallet may have taken its id, since it was read.
-    ///
-    /// The progress skips no wallet that is not among these, because another server may have begun a refresh in the
-    /// meantime, and a registration may have been committed after others with higher row numbers.
-    func offer(_ shares: [OfferedShares]) throws {
-        guard let last = shares.last else {
-            try self.run(
-                """
-                delete from share_refresh where not exists (
-                    select from wallet_values v where v.place > share_refresh.place and v.place <= share_refresh.last
-                )
-                """
-            )
-            return
-        }
-        for offered in shares.inLockOrder(\.walletID) {
-            guard let next = offered.next, var values = try self.holdIntact(offered.walletID),
-                values.wallet.row.key.number == Int64(bitPattern: offered.cursor),
-                values.wallet.row.state.revocation == nil
-            else { continue }
-            values.wallet.next = next
-            try self.keepAll(values)
-        }
-        let cursors = shares.map { "\(Int64(bitPattern: $0.cursor))" }.joined(separator: ",")
-        try self.run(
-            """
-            update share_refresh set place = $2 where not exists (
-                select from wallet_values v where v.place > share_refresh.place and v.place <= $2
-                    and v.place <> all(string_to_array($1, ',')::bigint[])
-            ) and place < $2
-            """,
-            [.text(cursors), .number(Int64(bitPattern: last.cursor))]
-        )
-    }
-
     func unconfirmedShares() throws -> Int {
         let rows = try self.session.scan(
             "select count(*) from wallet_values where next_unlock is not null or next_presence is not null",
@@ -264,7 +136,7 @@ extension StoreTransaction {
         accountingFor accounted: [AccountedCommits],
         vaultKey: StoredVaultVersion? = nil
     ) throws {
-        try self.open(epochs)
+        try OpenEpochs(epochs).run(in: self)
         try self.account(for: accounted)
         for (server, mark) in marks { try self.keep(mark, of: server) }  // rule: epoch-log-not-named
         for server in lost { try self.run("delete from audit_marks where server = $1", [.text(server)]) }

@@ -4,63 +4,6 @@ package import WalletStore
 
 /// Steps that read and change data for operators.
 extension StoreTransaction {
-    func report(of wallet: WalletID) throws -> WalletReport? {
-        let rows = try self.run(
-            """
-            select \(StoredValues.columns), v.registered_at, v.attested, s.at
-            from \(StoredValues.tables) left join last_sessions s on s.id = w.id where w.id = $1
-            """,
-            [.bytes(wallet.bytes)]
-        )
-        guard rows.count == 1 else { return nil }
-        let values = try StoredValues(rows, at: 0, of: wallet, by: self.key)
-        guard let attested = rows.text(0, 14) else { throw StoreError.corrupt }
-        return WalletReport(
-            identity: values.wallet.row.identity,
-            registeredAt: try rows.time(0, 13),
-            sessionOpened: values.wallet.row.state.sessionOpened,
-            lastSession: rows.number(0, 15).map { Timestamp(milliseconds: $0) },
-            revocation: values.wallet.row.state.revocation,
-            revokedAt: values.wallet.row.state.revokedAt,
-            isSolutionRevoked: self.facts.isSolutionRevoked,
-            isLinkedToRecoveryCode: values.wallet.row.state.isLinked,
-            hasDeletionCode: !values.wallet.row.deletionCode.isEmpty,
-            assertionCounter: values.wallet.row.state.assertionCounter,
-            attempts: values.wallet.attempts?.record,
-            epochCharges: try values.wallet.row.state.missing(of: self.facts.charges),
-            attested: attested
-        )
-    }
-
-    func listing(after cursor: UInt64?, limit: Int) throws -> [StoredListing] {
-        let rows = try self.run(
-            """
-            select \(StoredValues.columns), v.registered_at, s.at, v.attested::json ->> 'platform', v.id
-            from (\(Self.nextWallets)) v left join wallets w on w.id = v.id
-            left join last_sessions s on s.id = v.id order by v.place
-            """,
-            [.after(cursor), .number(Int64(limit))]
-        )
-        return try (0..<rows.count).map { at in
-            let wallet: WalletID = try rows.identifier(at, 16)
-            guard let cursor = rows.number(at, 2) else { throw StoreError.corrupt }
-            // Rows that do not decode are listed as a damaged wallet's, so that they hide no other wallet.
-            let values = try? StoredValues(rows, at: at, of: wallet, by: self.key)
-            let charges = values.flatMap { try? $0.wallet.row.state.missing(of: self.facts.charges) }
-            return StoredListing(
-                cursor: UInt64(bitPattern: cursor),
-                walletID: wallet,
-                platform: rows.text(at, 15).flatMap { Platform(rawValue: $0) },
-                registeredAt: try rows.time(at, 13),
-                sessionOpened: values?.wallet.row.state.sessionOpened ?? false,
-                lastSession: rows.number(at, 14).map { Timestamp(milliseconds: $0) },
-                revocation: values?.wallet.row.state.revocation,
-                attempts: charges == nil ? nil : values?.wallet.attempts?.record,
-                epochCharges: charges ?? []
-            )
-        }
-    }
-
     func setSolutionRevoked(_ isRevoked: Bool) throws {
         self.endsAll = isRevoked
         try self.run("update facts set solution_revoked = $1", [.flag(isRevoked)])

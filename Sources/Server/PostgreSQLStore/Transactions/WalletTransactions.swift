@@ -89,30 +89,6 @@ extension StoreTransaction {
     }
 }
 
-extension PostgreSQLRows {
-    /// A time in milliseconds, which the store always writes.
-    func time(_ row: Int, _ column: Int) throws(StoreError) -> Timestamp {
-        guard let number = self.number(row, column) else { throw .corrupt }
-        return Timestamp(milliseconds: number)
-    }
-
-    /// An identifier, which the store always writes.
-    func identifier<Kind>(_ row: Int, _ column: Int) throws(StoreError) -> FixedBytes<Kind> {
-        guard let value = self.bytes(row, column).flatMap({ FixedBytes<Kind>($0) }) else { throw .corrupt }
-        return value
-    }
-
-    /// The cursor in this column after which the next page begins, or nil if fewer than `limit` rows were found.
-    func nextPage(after column: Int, _ limit: Int) -> UInt64? {
-        self.count < limit ? nil : self.number(self.count - 1, column).map { UInt64(bitPattern: $0) }
-    }
-}
-
-extension PostgreSQLValue {
-    /// The cursor after which a page of rows begins, or nil for the first page.
-    static func after(_ cursor: UInt64?) -> PostgreSQLValue { .number(cursor.map { Int64(bitPattern: $0) } ?? -1) }
-}
-
 /// The ends of wallets, and the wallets of a recovery code.
 extension StoreTransaction {
     /// Returns the wallets linked to a recovery code, including ended ones, among the next `limit` wallets after a
@@ -144,7 +120,7 @@ extension StoreTransaction {
             // A wallet without a link has a MAC of all zeros. A damaged row is not judged, and does not delay any other
             // wallet.
             guard rows.bytes(at, 1).flatMap({ NarrowRow(decoding: $0) })?.state.isLinked == true else { return nil }
-            return try rows.identifier(at, 0)
+            return try PostgreSQLRow(rows: rows, place: at).identifier(0)
         }
         return (found, count < limit ? nil : last)
     }
@@ -179,39 +155,12 @@ extension StoreTransaction {
 
     func wallet(ofDeletionCode digest: SHA256Digest) throws -> WalletID? {
         let rows = try self.run("select id from wallet_values where deletion_digest = $1", [.bytes(digest.bytes)])
-        return rows.count == 0 ? nil : try rows.identifier(0, 0)
+        return try PostgreSQLRow.all(in: rows).first?.identifier(0)
     }
 }
 
 /// Permanent blocks and their entries in the audit log, and the charges of restores.
 extension StoreTransaction {
-    /// Returns those of the next `limit` wallets that are in use and permanently blocked, but whose block is not noted
-    /// as recorded.
-    func unrecordedBlocks(after cursor: UInt64?, lookingAt limit: Int) throws -> UnrecordedBlocks {
-        let rows = try self.run(
-            """
-            select w.id, w.record, v.place, r.id is not null
-            from (\(Self.nextWallets)) v
-            left join wallets w on w.id = v.id left join recorded_blocks r on r.id = v.id order by v.place
-            """,
-            [.after(cursor), .number(Int64(limit))]
-        )
-        // A damaged row is not judged; the damage is reported when its wallet is accessed.
-        let wallets = (0..<rows.count).compactMap { at -> WalletID? in
-            guard rows.flag(at, 3) == false, let wallet = rows.bytes(at, 0).flatMap({ WalletID($0) }),
-                let narrow = rows.bytes(at, 1).flatMap({ NarrowRow(decoding: $0) }), narrow.state.revocation == nil,
-                narrow.attempts(of: wallet, by: self.key)?.record.isBlockedPermanently == true
-            else { return nil }
-            return wallet
-        }
-        return UnrecordedBlocks(wallets: wallets, next: rows.nextPage(after: 2, limit))
-    }
-
-    /// Returns whether the wallet's block is noted as recorded.
-    func isRecorded(blockOf wallet: WalletID) throws -> Bool {
-        try self.run("select id from recorded_blocks where id = $1", [.bytes(wallet.bytes)]).count > 0
-    }
-
     func noteRecorded(blocksOf wallets: [WalletID]) throws {
         self.isOnRecord = true
         try self.run(
@@ -220,19 +169,9 @@ extension StoreTransaction {
         )
     }
 
-    /// Appends epochs, and restarts the period for a first session, because sessions since the backup are unknown.
-    ///
     /// The charge of an epoch also covers the commits that the store lacks.
-    func open(_ epochs: [StoredEpoch]) throws {
-        if !epochs.isEmpty { try self.account() }
-        for epoch in epochs {
-            let opened = PostgreSQLValue.number(epoch.openedAt.milliseconds)
-            try self.run(
-                "insert into epochs (number, rule, opened_at, mac) values ($1, $2, $3, $4)",
-                [.number(Int64(epoch.number)), .text(epoch.rule.rawValue), opened, .bytes(epoch.mac)]
-            )
-            try self.run("update unopened set registered_at = greatest(registered_at, $1)", [opened])
-        }
+    func epochsWereOpened(_ count: Int) throws {
+        if count > 0 { try self.account() }
         try self.run("update facts set epoch = (select count(*) + 1 from epochs), lost_commits = false")
     }
 }

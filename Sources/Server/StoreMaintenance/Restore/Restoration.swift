@@ -381,8 +381,8 @@ extension Restoration {
     private func walletsWithoutRecord(in store: SQLiteWalletStore) async throws -> [WalletID] {
         var (damaged, cursor): ([WalletID], UInt64?) = ([], nil)
         repeat {
-            let check = try await store.checkRecords(after: cursor, limit: Self.stepSize)
-            damaged += check.damaged
+            let check = try await store.damagedWallets(after: cursor, limit: Self.stepSize)
+            damaged += check.wallets
             cursor = check.next
         } while cursor != nil
         return damaged

@@ -3,35 +3,13 @@ import PINPolicy
 internal import Secrets
 package import Vocabulary
 
-/// A store whose contents can be read page by page, to copy them into a different kind of store.
-package protocol CopiedStore: Sendable {
-    /// Returns the facts that concern the whole store.
-    func copiedFacts() async throws(StoreError) -> CopiedFacts
-
-    /// Returns up to `limit` entries of a list in key order, starting after the key `after` or with the first one.
-    ///
-    /// Returns fewer only at the end.
-    func copiedEntries(of list: CopiedList, after: [UInt8]?, limit: Int) async throws(StoreError) -> [CopiedEntry]
-
-    /// Returns up to `limit` wallets in order of registration, starting after the cursor `after` or with the first one.
-    func copiedWallets(after: Int64?, limit: Int) async throws(StoreError) -> CopiedPage
-
-    func walletCount() async throws(StoreError) -> Int
-}
-
 /// A page of wallets to copy.
-package struct CopiedPage: Hashable, Sendable {
-    package var wallets: [CopiedWallet]
+package struct CopiedPage: Sendable {
+    package var wallets: [WholeWallet] = []
     /// The wallets that cannot be copied because a value is missing or was not written by a server of this store.
-    package var damaged: [WalletID]
+    package var damaged: [WalletID] = []
     /// The cursor to continue after, or nil at the end.
-    package var next: Int64?
-
-    package init(wallets: [CopiedWallet], damaged: [WalletID], next: Int64?) {
-        self.wallets = wallets
-        self.damaged = damaged
-        self.next = next
-    }
+    package var next: UInt64?
 }
 
 /// A list in a store that does not belong to a single wallet.
@@ -44,6 +22,15 @@ package enum CopiedList: UInt8, CaseIterable, Sendable {
     case barredHardwareKeys
     /// The digests of purged wallets' deletion codes, each with the time of the revocation.
     case purgedCodes
+
+    /// The list's table, with its key and time columns.
+    package var columns: (table: String, key: String, at: String?) {
+        switch self {
+        case .deniedRecoveryCodes: ("denied_recovery_codes", "mac", "denied_at")
+        case .barredHardwareKeys: ("barred_hardware_keys", "digest", nil)
+        case .purgedCodes: ("purged_codes", "digest", "revoked_at")
+        }
+    }
 }
 
 /// A list entry.
@@ -51,11 +38,6 @@ package struct CopiedEntry: Hashable, Sendable {
     package var key: [UInt8]
     /// The time of the entry, or zero if the list has no times.
     package var at: Timestamp
-
-    package init(key: [UInt8], at: Timestamp) {
-        self.key = key
-        self.at = at
-    }
 }
 
 /// Facts that concern the whole store.
@@ -65,95 +47,78 @@ package struct CopiedFacts: Hashable, Sendable {
     package var epochs: [StoredEpoch]
     package var vaultVersions: [StoredVaultVersion]
     /// The share refresh in progress, if any.
-    package var refresh: Refresh?
+    package var refresh: ShareRefresh?
+}
 
-    package struct Refresh: Hashable, Sendable {
-        package var begunAt: Timestamp
-        /// The cursor after which the refresh will continue.
-        package var cursor: Int64
-        package var last: Int64
+package struct FactsToCopy: StoreStep {
+    package static let access = StepAccess.reading
 
-        package init(begunAt: Timestamp, cursor: Int64, last: Int64) {
-            self.begunAt = begunAt
-            self.cursor = cursor
-            self.last = last
-        }
-    }
+    package init() {}
 
-    package init(
-        isSolutionRevoked: Bool,
-        operatorValues: OperatorValues,
-        epochs: [StoredEpoch],
-        vaultVersions: [StoredVaultVersion],
-        refresh: Refresh?
-    ) {
-        self.isSolutionRevoked = isSolutionRevoked
-        self.operatorValues = operatorValues
-        self.epochs = epochs
-        self.vaultVersions = vaultVersions
-        self.refresh = refresh
+    package func run(in rows: some Rows) throws -> CopiedFacts {
+        var values = try ReadOperatorValues().run(in: rows)
+        values.values[StoreConnection.movedTo] = nil
+        return CopiedFacts(
+            isSolutionRevoked: rows.facts.isSolutionRevoked,
+            operatorValues: values,
+            epochs: try StoredEpochs().run(in: rows),
+            vaultVersions: try rows.vaultVersions(),
+            refresh: try rows.shareRefresh()
+        )
     }
 }
 
-/// All data about a wallet in a store.
-package struct CopiedWallet: Hashable, Sendable {
-    package var id: WalletID
-    /// The encoded attempts with their MAC.
-    ///
-    /// All zeros if they are damaged and the wallet has ended.
-    package var attempts: [UInt8]
-    package var row: WalletRow
-    package var next: NextShares
-    package var deletionDigest: [UInt8]?
-    package var registeredAt: Timestamp
-    /// The attested facts as a JSON object.
-    package var attested: String
-    /// The start of the period for the first session, or nil once the store has noticed that session.
-    package var unopenedSince: Timestamp?
-    package var endedAt: Timestamp?
-    package var lastSession: Timestamp?
-    /// Whether the audit log contains the wallet's permanent block.
-    package var isBlockRecorded: Bool
+/// Returns the next entries of a list in key order.
+package struct EntriesToCopy: StoreStep {
+    let list: CopiedList
+    let after: [UInt8]?
+    let limit: Int
+    package static let access = StepAccess.reading
 
-    package init(
-        id: WalletID,
-        attempts: [UInt8],
-        row: WalletRow,
-        next: NextShares,
-        deletionDigest: [UInt8]?,
-        registeredAt: Timestamp,
-        attested: String,
-        unopenedSince: Timestamp?,
-        endedAt: Timestamp?,
-        lastSession: Timestamp?,
-        isBlockRecorded: Bool
-    ) {
-        self.id = id
-        self.attempts = attempts
-        self.row = row
-        self.next = next
-        self.deletionDigest = deletionDigest
-        self.registeredAt = registeredAt
-        self.attested = attested
-        self.unopenedSince = unopenedSince
-        self.endedAt = endedAt
-        self.lastSession = lastSession
-        self.isBlockRecorded = isBlockRecorded
+    package init(of list: CopiedList, after: [UInt8]?, limit: Int) {
+        (self.list, self.after, self.limit) = (list, after, limit)
     }
 
-    /// Returns the stored attempts in the form to copy, or nil if they are damaged and the wallet is in use.
+    package func run(in rows: some Rows) throws -> [CopiedEntry] {
+        let (table, key, at) = self.list.columns
+        return try rows.query(
+            "select \(key), \(at ?? "cast(0 as bigint)") from \(table) where \(key) > $1 order by \(key) limit $2",
+            [.bytes(self.after ?? []), .number(Int64(self.limit))]
+        ).map { CopiedEntry(key: try $0.bytes(0), at: try $0.time(1)) }
+    }
+}
+
+package struct WalletsToCopy: StoreStep {
+    let after: UInt64?
+    let limit: Int
+    package static let access = StepAccess.reading
+
+    package init(after: UInt64?, limit: Int) { (self.after, self.limit) = (after, limit) }
+
+    /// Invariant (G3): a record is copied only if a server of this store wrote it for this wallet.
     ///
-    /// Invariant (G3): a record is copied only if a server of this store wrote it for this wallet. The bytes are copied
-    /// unchanged, with the MAC that the server wrote.
-    package static func attempts(
-        _ stored: [UInt8]?,
-        of wallet: WalletID,
-        in state: WalletState,
-        by key: RecordKey
-    ) -> [UInt8]? {
-        if let stored, KeptAttempts(decoding: stored, of: wallet, by: key) != nil { return stored }
-        // The PINs of an ended wallet are never judged, so zeros do no harm.
-        return state.revocation == nil ? nil : [UInt8](repeating: 0, count: KeptAttempts.byteCount)
+    /// The bytes are copied unchanged, with the MAC that the server wrote.
+    package func run(in rows: some Rows) throws -> CopiedPage {
+        let page = try rows.records(.next(after: self.after, limit: self.limit))
+        var copied = CopiedPage(next: page.next)
+        for record in page.wallets {
+            guard var whole = record.whole, whole.attested != nil,
+                (try? whole.row.state.missing(of: rows.facts.charges)) != nil
+            else {
+                copied.damaged.append(record.id)
+                continue
+            }
+            if whole.attempts(by: rows.key) == nil {
+                guard whole.row.state.revocation != nil else {
+                    copied.damaged.append(record.id)
+                    continue
+                }
+                // The PINs of an ended wallet are never judged, so zeros do no harm.
+                whole.attempts = [UInt8](repeating: 0, count: KeptAttempts.byteCount)
+            }
+            copied.wallets.append(whole)
+        }
+        return copied
     }
 }
 
@@ -212,7 +177,7 @@ package struct CopyDigest: Hashable, Sendable {
         self.add(.entry, fields)
     }
 
-    package mutating func add(_ wallet: CopiedWallet) {
+    package mutating func add(_ wallet: WholeWallet) {
         var fields = Fields()
         fields.add(wallet.row.key.number)
         for value in [
@@ -222,7 +187,7 @@ package struct CopyDigest: Hashable, Sendable {
         ] { fields.add(value) }
         for value in [wallet.next.unlock, wallet.next.presence, wallet.deletionDigest] { fields.add(value) }
         fields.add(wallet.registeredAt.milliseconds)
-        fields.add(Array(wallet.attested.utf8))
+        fields.add(wallet.attested.map { Array($0.utf8) })
         for time in [wallet.unopenedSince, wallet.endedAt, wallet.lastSession] { fields.add(time?.milliseconds) }
         fields.add(wallet.isBlockRecorded ? 1 : 0)
         self.add(.wallet, fields)
@@ -251,7 +216,7 @@ package struct CopyDigest: Hashable, Sendable {
     }
 }
 
-/// Reads the store's contents for a copy into another kind of store, and marks a store that was moved there.
+/// Marks a store that was moved into another kind of store.
 ///
 /// Invariant (G3): a store that was moved is never served again, because its counts are those at the time of the copy.
 /// It is marked by the file's application id, which every server reads before it opens the file.
@@ -259,104 +224,7 @@ extension StoreConnection {
     /// The operator value that names the copy this store was moved to.
     ///
     /// It is not copied itself.
-    private static let movedTo = "store.moved-to"
-
-    func copiedFacts() throws -> CopiedFacts {
-        var values = try ReadOperatorValues().run(in: self)
-        values.values[Self.movedTo] = nil
-        let refresh = try Row.fetchOne(self.db, sql: "SELECT begun_at, place, last FROM share_refresh")
-        return CopiedFacts(
-            isSolutionRevoked: self.facts.isSolutionRevoked,
-            operatorValues: values,
-            epochs: try self.epochs(),
-            vaultVersions: try self.vaultVersions(),
-            refresh: try refresh.map { row in
-                CopiedFacts.Refresh(
-                    begunAt: try row.time(0),
-                    cursor: try row.number(1),
-                    last: try row.number(2)
-                )
-            }
-        )
-    }
-
-    func copiedEntries(of list: CopiedList, after key: [UInt8]?, limit: Int) throws -> [CopiedEntry] {
-        let (table, column, at) =
-            switch list {
-            case .deniedRecoveryCodes: ("denied_recovery_codes", "mac", "denied_at")
-            case .barredHardwareKeys: ("barred_hardware_keys", "digest", "0")
-            case .purgedCodes: ("purged_codes", "digest", "revoked_at")
-            }
-        return try Row.fetchAll(
-            self.db,
-            sql: "SELECT \(column), \(at) FROM \(table) WHERE \(column) > ? ORDER BY \(column) LIMIT ?",
-            arguments: [(key ?? []).blob, limit]
-        ).map { CopiedEntry(key: try $0.bytes(0), at: try $0.time(1)) }
-    }
-
-    func copiedWallets(after cursor: Int64?, limit: Int) throws -> CopiedPage {
-        let rows = try Row.fetchAll(
-            self.db,
-            sql: """
-                SELECT w.key, w.state, w.pin_key_id, w.unlock_share, w.identity, w.presence_share, w.deletion_code,
-                    w.recovery_mac, w.hardware_key, w.id, record, n.unlock_share, n.presence_share, w.deletion_digest,
-                    w.registered_at, attested, u.registered_at, e.at, s.at, b.wallet IS NOT NULL
-                FROM wallets w
-                LEFT JOIN attempts ON attempts.wallet = w.key
-                LEFT JOIN next_shares n ON n.wallet = w.key
-                LEFT JOIN attestations ON attestations.wallet = w.key
-                LEFT JOIN unopened u ON u.wallet = w.key
-                LEFT JOIN ended e ON e.wallet = w.key
-                LEFT JOIN last_sessions s ON s.wallet = w.key
-                LEFT JOIN recorded_blocks b ON b.wallet = w.key
-                WHERE w.key > ? ORDER BY w.key LIMIT ?
-                """,
-            arguments: [cursor ?? .min, limit]
-        )
-        var page = CopiedPage(wallets: [], damaged: [], next: nil)
-        for row in rows {
-            let wallet: WalletID = try row.identifier(9)
-            do {
-                page.wallets.append(try self.copiedWallet(wallet, in: row))
-            } catch StoreError.corrupt {
-                page.damaged.append(wallet)
-            }
-        }
-        if rows.count == limit { page.next = try rows.last?.number(0) }
-        return page
-    }
-
-    private func copiedWallet(_ wallet: WalletID, in row: Row) throws -> CopiedWallet {
-        let state = try row.walletState(1)
-        let stored = try row.bytesIfAny(10)
-        guard let attempts = CopiedWallet.attempts(stored, of: wallet, in: state, by: self.key),
-            try row.bytes(7).count == WalletRow.recoveryMACByteCount
-        else { throw StoreError.corrupt }
-        _ = try state.missing(of: self.facts.charges)
-        return CopiedWallet(
-            id: wallet,
-            attempts: attempts,
-            row: WalletRow(
-                key: WalletKey(number: try row.number(0)),
-                state: state,
-                pinKeyID: try row.identifier(2),
-                unlockShare: try row.bytes(3),
-                identity: try row.bytes(4),
-                presenceShare: try row.bytes(5),
-                deletionCode: try row.bytes(6),
-                recoveryMAC: try row.bytes(7),
-                hardwareKey: try row.identifier(8)
-            ),
-            next: NextShares(unlock: try row.bytesIfAny(11), presence: try row.bytesIfAny(12)),
-            deletionDigest: try row.bytesIfAny(13),
-            registeredAt: try row.time(14),
-            attested: try row.text(15),
-            unopenedSince: row.timeIfAny(16),
-            endedAt: row.timeIfAny(17),
-            lastSession: row.timeIfAny(18),
-            isBlockRecorded: try row.number(19) != 0
-        )
-    }
+    static let movedTo = "store.moved-to"
 
     /// Returns the copy that the store was moved to, or nil if it was not moved.
     func movedTo() throws -> String? {
@@ -376,23 +244,7 @@ extension StoreConnection {
     }
 }
 
-extension SQLiteWalletStore: CopiedStore {
-    package func copiedFacts() async throws(StoreError) -> CopiedFacts {
-        try await self.queue.perform { try $0.copiedFacts() }
-    }
-
-    package func copiedEntries(
-        of list: CopiedList,
-        after: [UInt8]?,
-        limit: Int
-    ) async throws(StoreError) -> [CopiedEntry] {
-        try await self.queue.perform { try $0.copiedEntries(of: list, after: after, limit: limit) }
-    }
-
-    package func copiedWallets(after: Int64?, limit: Int) async throws(StoreError) -> CopiedPage {
-        try await self.queue.perform { try $0.copiedWallets(after: after, limit: limit) }
-    }
-
+extension SQLiteWalletStore {
     /// Returns the copy that the store was moved to, or nil if it was not moved.
     package func movedTo() async throws(StoreError) -> String? {
         try await self.queue.perform { try $0.movedTo() }

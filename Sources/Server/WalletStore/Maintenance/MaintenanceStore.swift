@@ -1,4 +1,3 @@
-package import PINPolicy
 internal import Synchronization
 package import Vocabulary
 
@@ -16,55 +15,10 @@ package protocol MaintenanceStore: StepStore {
     /// one.
     func auditMark() async throws(StoreError) -> StoredAuditMark?
 
-    /// Stores the announced audit log entry without waiting for a change.
-    func keepAuditMark() async throws(StoreError)
-
-    /// Returns the given wallets that have not ended.
-    func inUse(_ wallets: [WalletID]) async throws(StoreError) -> [WalletID]
-
-    /// Returns the given wallets that are in use and not permanently blocked.
-    func unblocked(_ wallets: [WalletID]) async throws(StoreError) -> [WalletID]
-
-    /// Returns every epoch except the first.
-    func epochs() async throws(StoreError) -> [StoredEpoch]
-
-    /// Appends epochs.
-    ///
-    /// A restore calls this before the server accepts clients.
-    func open(_ epochs: [StoredEpoch]) async throws(StoreError)
-
-    /// Returns the sealed values of up to `limit` wallets in order of registration, starting after the cursor `after`
-    /// or with the first one.
-    ///
-    /// Returns fewer only at the end.
-    func sealedValues(after: UInt64?, limit: Int) async throws(StoreError) -> [SealedWallet]
-
-    /// Examines `limit` ended wallets, starting after the cursor `after` or with the first one.
-    ///
-    /// Returns those that ended before `time`.
-    func purgeable(
-        after: UInt64?,
-        lookingAt limit: Int,
-        endedBefore time: Timestamp
-    ) async throws(StoreError) -> Purgeable
-
     /// The maximum number of wallets that one step removes, so that PIN checks do not wait long.
     var removedAtOnce: Int { get }
 
     func walletCount() async throws(StoreError) -> Int
-
-    /// Starts replacing the shares of all existing wallets.
-    ///
-    /// A refresh in progress starts over.
-    func beginShareRefresh(at now: Timestamp) async throws(StoreError)
-
-    /// Returns up to `limit` wallets that the current refresh has not reached, or nil if no refresh is in progress.
-    func walletsToRefresh(limit: Int) async throws(StoreError) -> [RefreshableWallet]?
-
-    /// Stores next shares, skipping wallets that have ended, and records the progress up to the last of these wallets.
-    ///
-    /// An empty list ends the refresh.
-    func offer(_ shares: [OfferedShares]) async throws(StoreError)
 
     /// Returns the number of wallets that have not yet confirmed all their next shares.
     func unconfirmedShares() async throws(StoreError) -> Int
@@ -73,24 +27,6 @@ package protocol MaintenanceStore: StepStore {
     ///
     /// Throws ``StoreError/corrupt`` if a store with wallets does not name the key of its records.
     func recordKeyFits() async throws(StoreError) -> Bool
-
-    /// Checks the attempt records of up to `limit` wallets, starting after the cursor `after` or with the first one.
-    ///
-    /// The SQLite store throws ``StoreError/corrupt`` if it may hide wallets, because its rows are out of order or an
-    /// index does not lead to one of them.
-    func checkRecords(after: UInt64?, limit: Int) async throws(StoreError) -> RecordCheck
-}
-
-/// Wallets that can be removed.
-package struct Purgeable: Hashable, Sendable {
-    package var wallets: [WalletID]
-    /// The cursor to continue after, or nil at the end.
-    package var next: UInt64?
-
-    package init(wallets: [WalletID], next: UInt64?) {
-        self.wallets = wallets
-        self.next = next
-    }
 }
 
 /// All values sealed by the vault for one wallet.
@@ -162,23 +98,6 @@ package struct StoredVaultVersion: Hashable, Sendable {
         self.activeSince = activeSince
         self.sealedAnewAt = sealedAnewAt
         self.check = check
-    }
-}
-
-/// An epoch that was opened by a restore.
-package struct StoredEpoch: Hashable, Sendable {
-    /// The number of the epoch, at least 2 because the first epoch has no record.
-    package var number: Int
-    package var rule: EpochRule
-    package var openedAt: Timestamp
-    /// The vault's MAC over this record and the MAC of the previous record.
-    package var mac: [UInt8]
-
-    package init(number: Int, rule: EpochRule, openedAt: Timestamp, mac: [UInt8]) {
-        self.number = number
-        self.rule = rule
-        self.openedAt = openedAt
-        self.mac = mac
     }
 }
 

@@ -1,6 +1,6 @@
 internal import GRDB
 internal import PreparedSQL
-package import Vocabulary
+import Vocabulary
 
 /// The sealed shares that will replace a wallet's current ones.
 ///
@@ -15,36 +15,6 @@ package struct NextShares: Hashable, Sendable {
     }
 
     var isEmpty: Bool { self.unlock == nil && self.presence == nil }
-}
-
-/// A wallet whose shares are replaced by a refresh.
-package struct RefreshableWallet: Hashable, Sendable {
-    /// The wallet's position in order of registration.
-    package var cursor: UInt64
-    package var walletID: WalletID
-    /// Whether the wallet has ended, in which case its shares are destroyed.
-    package var hasEnded: Bool
-
-    package init(cursor: UInt64, walletID: WalletID, hasEnded: Bool) {
-        self.cursor = cursor
-        self.walletID = walletID
-        self.hasEnded = hasEnded
-    }
-}
-
-/// The next shares of a wallet that a refresh has reached.
-package struct OfferedShares: Hashable, Sendable {
-    /// The wallet's position in order of registration.
-    package var cursor: UInt64
-    package var walletID: WalletID
-    /// The next shares, or nil if the wallet has ended.
-    package var next: NextShares?
-
-    package init(cursor: UInt64, walletID: WalletID, next: NextShares?) {
-        self.cursor = cursor
-        self.walletID = walletID
-        self.next = next
-    }
 }
 
 /// Replaces shares: a refresh offers next shares to all wallets, and each wallet confirms its own.
@@ -93,56 +63,7 @@ extension StoreConnection {
     }
 }
 
-/// The refresh that offers next shares to wallets.
 extension StoreConnection {
-    func beginShareRefresh(at now: Timestamp) throws {
-        try self.db.execute(
-            sql: """
-                INSERT OR REPLACE INTO share_refresh (id, begun_at, place, last)
-                SELECT 1, ?, min(key) - 1, max(key) FROM wallets HAVING count(*) > 0
-                """,
-            arguments: [now.milliseconds]
-        )
-    }
-
-    /// Returns wallets that the refresh has not reached yet.
-    ///
-    /// A wallet with a damaged row is treated as ended, so that the others do not have to wait for it.
-    func walletsToRefresh(limit: Int) throws -> [RefreshableWallet]? {
-        guard let refresh = try Row.fetchOne(self.db, sql: "SELECT place, last FROM share_refresh") else { return nil }
-        return try Row.fetchAll(
-            self.db,
-            sql: "SELECT key, state, id FROM wallets WHERE key > ? AND key <= ? ORDER BY key LIMIT ?",
-            arguments: [try refresh.number(0), try refresh.number(1), limit]
-        ).map { row in
-            RefreshableWallet(
-                cursor: UInt64(bitPattern: try row.number(0)),
-                walletID: try row.identifier(2),
-                hasEnded: (try? row.walletState(1)).map { $0.revocation != nil } ?? true
-            )
-        }
-    }
-
-    /// Stores next shares after reading each wallet again.
-    ///
-    /// It may have ended since it was read, or another wallet may now have its row number.
-    func offer(_ shares: [OfferedShares]) throws {
-        guard let last = shares.last else { return try self.db.execute(sql: "DELETE FROM share_refresh") }
-        let look = try self.db.makeStatement(sql: "SELECT state FROM wallets WHERE key = ? AND id = ?")
-        for offered in shares {
-            let key = WalletKey(number: Int64(bitPattern: offered.cursor))
-            guard let next = offered.next,
-                let state = try look.first([key.number, offered.walletID.blob], { try? $0.walletState(0) }) ?? nil,
-                state.revocation == nil
-            else { continue }
-            try self.keep(next, of: key)
-        }
-        try self.db.execute(
-            sql: "UPDATE share_refresh SET place = ?",
-            arguments: [Int64(bitPattern: last.cursor)]
-        )
-    }
-
     func unconfirmedShares() throws -> Int {
         try Int.fetchOne(self.db, sql: "SELECT count(*) FROM next_shares") ?? 0
     }

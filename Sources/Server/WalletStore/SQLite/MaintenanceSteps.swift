@@ -1,6 +1,6 @@
 internal import GRDB
 internal import PreparedSQL
-package import Vocabulary
+import Vocabulary
 
 extension SQLiteWalletStore: MaintenanceStore {
     package var removedAtOnce: Int { StoreConnection.removedAtOnce }
@@ -26,34 +26,6 @@ extension SQLiteWalletStore: MaintenanceStore {
         try await self.queue.perform { try $0.auditMark() }
     }
 
-    package func keepAuditMark() async throws(StoreError) {
-        try await self.queue.perform { try $0.keepAuditMark() }
-    }
-
-    package func inUse(_ wallets: [WalletID]) async throws(StoreError) -> [WalletID] {
-        var found: [WalletID] = []
-        for page in wallets.pieces(of: endedAtOnce) {
-            found += try await self.queue.perform { try $0.inUse(page) }
-        }
-        return found
-    }
-
-    package func unblocked(_ wallets: [WalletID]) async throws(StoreError) -> [WalletID] {
-        var found: [WalletID] = []
-        for page in wallets.pieces(of: endedAtOnce) {
-            found += try await self.queue.perform { connection in try page.filter { try connection.isUnblocked($0) } }
-        }
-        return found
-    }
-
-    package func epochs() async throws(StoreError) -> [StoredEpoch] {
-        try await self.queue.perform { try $0.epochs() }
-    }
-
-    package func open(_ epochs: [StoredEpoch]) async throws(StoreError) {
-        try await self.queue.perform { try $0.open(epochs) }
-    }
-
     /// Checks the whole file, which takes as long as reading it.
     ///
     /// Must not be called while wallets are served.
@@ -61,28 +33,8 @@ extension SQLiteWalletStore: MaintenanceStore {
         try await self.queue.perform { try $0.inspect() }
     }
 
-    package func purgeable(
-        after: UInt64?,
-        lookingAt limit: Int,
-        endedBefore time: Timestamp
-    ) async throws(StoreError) -> Purgeable {
-        try await self.queue.perform { try $0.purgeable(after: after, lookingAt: limit, endedBefore: time) }
-    }
-
     package func walletCount() async throws(StoreError) -> Int {
         try await self.queue.perform { try $0.walletCount() }
-    }
-
-    package func beginShareRefresh(at now: Timestamp) async throws(StoreError) {
-        try await self.queue.perform { try $0.beginShareRefresh(at: now) }
-    }
-
-    package func walletsToRefresh(limit: Int) async throws(StoreError) -> [RefreshableWallet]? {
-        try await self.queue.perform { try $0.walletsToRefresh(limit: limit) }
-    }
-
-    package func offer(_ shares: [OfferedShares]) async throws(StoreError) {
-        try await self.queue.perform { try $0.offer(shares) }
     }
 
     package func unconfirmedShares() async throws(StoreError) -> Int {
@@ -91,14 +43,6 @@ extension SQLiteWalletStore: MaintenanceStore {
 
     package func recordKeyFits() async throws(StoreError) -> Bool {
         try await self.queue.perform { try $0.recordKeyFits() }
-    }
-
-    package func checkRecords(after: UInt64?, limit: Int) async throws(StoreError) -> RecordCheck {
-        try await self.queue.perform { try $0.checkRecords(after: after, limit: limit) }
-    }
-
-    package func sealedValues(after: UInt64?, limit: Int) async throws(StoreError) -> [SealedWallet] {
-        try await self.queue.perform { try $0.sealedValues(after: after, limit: limit) }
     }
 }
 
@@ -151,23 +95,6 @@ extension StoreConnection {
             arguments: [key, end, mac.blob]
         ).compactMap { row -> WalletID? in try row.walletState(1).isLinked ? try row.identifier(0) : nil }
         return (wallets, end)
-    }
-
-    func sealedValues(after: UInt64?, limit: Int) throws -> [SealedWallet] {
-        let statement = try PreparedStatement(
-            "SELECT \(WalletRow.columns), id FROM wallets WHERE key > ? ORDER BY key LIMIT ?",
-            on: self.db
-        )
-        statement.bind(after.map { Int64(bitPattern: $0) } ?? .min, at: 1)
-        statement.bind(Int64(limit), at: 2)
-        return try statement.all { row in
-            let wallet = try WalletRow(row)
-            return SealedWallet(
-                cursor: UInt64(bitPattern: wallet.key.number),
-                walletID: try row.identifier(9),
-                values: wallet.sealedValues(with: try self.nextShares(of: wallet.key))
-            )
-        }
     }
 }
 

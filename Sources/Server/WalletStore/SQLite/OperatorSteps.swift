@@ -8,10 +8,6 @@ extension SQLiteWalletStore {
     /// The maximum number of rows read by one step, which takes about a millisecond if they are in memory.
     static let searchedAtOnce = 2000
 
-    package func report(of wallet: WalletID) async throws(StoreError) -> WalletReport? {
-        try await self.queue.perform { try $0.report(of: wallet) }
-    }
-
     package func revoke(
         recoveryCode mac: RecoveryCodeMAC,
         at now: Timestamp
@@ -48,10 +44,6 @@ extension SQLiteWalletStore {
         }
     }
 
-    package func listing(after: UInt64?, limit: Int) async throws(StoreError) -> [StoredListing] {
-        try await self.queue.perform { try $0.listing(after: after, limit: limit) }
-    }
-
     package func keepLastSessions(_ sessions: [WalletID: Timestamp]) async throws(StoreError) {
         var rows: [(wallet: WalletID, key: WalletKey)] = []
         for wallets in Array(sessions.keys).pieces(of: Self.keptAtOnce) {
@@ -70,36 +62,6 @@ extension SQLiteWalletStore {
 ///
 /// They are rare, so their statements are compiled on each use and add no cost to PIN checks.
 extension StoreConnection {
-    func report(of wallet: WalletID) throws -> WalletReport? {
-        guard let row = try self.wallet(wallet) else { return nil }
-        let facts = try Row.fetchOne(
-            self.db,
-            sql: """
-                SELECT registered_at, attested, at, record FROM wallets
-                JOIN attestations ON attestations.wallet = wallets.key
-                LEFT JOIN attempts ON attempts.wallet = wallets.key
-                LEFT JOIN last_sessions ON last_sessions.wallet = wallets.key WHERE wallets.key = ?
-                """,
-            arguments: [row.key.number]
-        )
-        guard let facts else { throw StoreError.corrupt }
-        return WalletReport(
-            identity: row.identity,
-            registeredAt: try facts.time(0),
-            sessionOpened: row.state.sessionOpened,
-            lastSession: facts.timeIfAny(2),
-            revocation: row.state.revocation,
-            revokedAt: row.state.revokedAt,
-            isSolutionRevoked: self.facts.isSolutionRevoked,
-            isLinkedToRecoveryCode: row.state.isLinked,
-            hasDeletionCode: !row.deletionCode.isEmpty,
-            assertionCounter: row.state.assertionCounter,
-            attempts: try self.attempts(in: facts, at: 3, of: wallet)?.record,
-            epochCharges: try row.state.missing(of: self.facts.charges),
-            attested: try facts.text(1)
-        )
-    }
-
     /// Returns the row numbers of the given wallets, skipping unknown ones.
     func keys(of wallets: [WalletID]) throws -> [(wallet: WalletID, key: WalletKey)] {
         let statement = try self.db.makeStatement(sql: "SELECT key FROM wallets WHERE id = ?")
@@ -119,46 +81,5 @@ extension StoreConnection {
                 """
         )
         for (wallet, at) in sessions { try statement.run([at.milliseconds, wallet.blob]) }
-    }
-}
-
-/// Operator searches over all wallets.
-///
-/// They read a few rows at a time so that PIN checks do not wait long.
-extension StoreConnection {
-    /// Returns rows in order of registration, starting after the one at the cursor `after`.
-    ///
-    /// A wallet whose state does not decode is listed as a damaged one, so that one wallet hides no other.
-    func listing(after: UInt64?, limit: Int) throws -> [StoredListing] {
-        let rows = try Row.fetchAll(
-            self.db,
-            sql: """
-                SELECT wallets.key, id, state, registered_at, record, at,
-                    CASE WHEN json_valid(attested) THEN json_extract(attested, '$.platform') END
-                FROM wallets
-                LEFT JOIN attestations ON attestations.wallet = wallets.key
-                LEFT JOIN attempts ON attempts.wallet = wallets.key
-                LEFT JOIN last_sessions ON last_sessions.wallet = wallets.key
-                WHERE wallets.key > ? ORDER BY wallets.key LIMIT ?
-                """,
-            arguments: [after.map { Int64(bitPattern: $0) } ?? .min, limit]
-        )
-        return try rows.map { row in
-            let state = try? row.walletState(2)
-            let wallet: WalletID = try row.identifier(1)
-            let charges = state.flatMap { try? $0.missing(of: self.facts.charges) }
-            let attempts = charges == nil ? nil : try self.attempts(in: row, at: 4, of: wallet)
-            return StoredListing(
-                cursor: UInt64(bitPattern: try row.number(0)),
-                walletID: wallet,
-                platform: row.textIfAny(6).flatMap { Platform(rawValue: $0) },
-                registeredAt: try row.time(3),
-                sessionOpened: state?.sessionOpened ?? false,
-                lastSession: row.timeIfAny(5),
-                revocation: state?.revocation,
-                attempts: attempts?.record,
-                epochCharges: charges ?? []
-            )
-        }
     }
 }

@@ -11,28 +11,6 @@ extension StoreConnection {
             .run([held.wallet.row.key.number, time.milliseconds])
     }
 
-    /// Examines the next `limit` ended wallets.
-    ///
-    /// Returns those that ended before `time` and the cursor to continue after, or nil at the end. Reads only ended
-    /// wallets, and only the rows of those that may be due.
-    func purgeable(after: UInt64?, lookingAt limit: Int, endedBefore time: Timestamp) throws -> Purgeable {
-        let ended = try Row.fetchAll(
-            self.db,
-            sql: "SELECT wallet, at FROM ended WHERE wallet > ? ORDER BY wallet LIMIT ?",
-            arguments: [after.map { Int64(bitPattern: $0) } ?? .min, limit]
-        )
-        let look = try self.db.makeStatement(sql: "SELECT id, state FROM wallets WHERE key = ?")
-        let wallets = try ended.compactMap { row -> WalletID? in
-            guard try row.number(1) < time.milliseconds else { return nil }
-            return try look.first([try row.number(0)]) { wallet in
-                guard let state = try? wallet.walletState(1), state.revocation != nil else { return nil }
-                return state.revokedAt < time ? try wallet.identifier(0) : nil
-            } ?? nil
-        }
-        let next = ended.count < limit ? nil : try ended.last.map { UInt64(bitPattern: try $0.number(0)) }
-        return Purgeable(wallets: wallets, next: next)
-    }
-
     func keepPurgedCode(of held: HeldRow) throws {
         try self.db.execute(
             sql: """

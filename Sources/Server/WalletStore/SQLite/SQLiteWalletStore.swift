@@ -319,23 +319,6 @@ extension SQLiteWalletStore {
         )
     }
 
-    package func unrecordedBlocks(
-        after: UInt64?,
-        lookingAt limit: Int
-    ) async throws(StoreError) -> UnrecordedBlocks {
-        try await self.queue.perform { try $0.unrecordedBlocks(after: after, lookingAt: limit) }
-    }
-
-    package func isRecorded(blockOf wallet: WalletID) async throws(StoreError) -> Bool {
-        try await self.queue.perform { try $0.isRecorded(blockOf: wallet) }
-    }
-
-    package func noteRecorded(blocksOf wallets: [WalletID]) async throws(StoreError) {
-        for page in wallets.pieces(of: Self.sweptAtOnce) {
-            try await self.queue.perform { try $0.noteRecorded(blocksOf: page) }
-        }
-    }
-
     package var newestRoot: SignedRoot? { self.committed.newestRoot.withLock { $0 } }
 
     package func isSolutionRevoked() async throws(StoreError) -> Bool {

@@ -29,39 +29,23 @@ extension StoreConnection {
         return try check.bytes(0) == self.key.check
     }
 
-    /// Checks the records of the next `limit` wallets after `cursor`.
-    ///
-    /// Throws ``StoreError/corrupt`` if the rows are out of order, or if one of them cannot be found through the index.
-    /// Either can happen if the disk swaps two sound pages. A wallet then seems to be unknown, or a walk over all
-    /// wallets never ends.
-    func checkRecords(after cursor: UInt64?, limit: Int) throws -> RecordCheck {
+    /// A disk that swaps two sound pages hides wallets: one seems to be unknown, or a walk over all wallets never ends.
+    func requireEveryPlace(after cursor: UInt64?, limit: Int) throws {
         let first = cursor.map { Int64(bitPattern: $0) } ?? .min
         let rows = try Row.fetchAll(
             self.db,
             sql: """
-                SELECT wallets.key, id, state, record,
-                    (SELECT found.key FROM wallets AS found INDEXED BY wallets_by_id WHERE found.id = wallets.id)
-                FROM wallets LEFT JOIN attempts ON attempts.wallet = wallets.key
-                WHERE wallets.key > ? ORDER BY wallets.key LIMIT ?
+                SELECT key, id, (SELECT found.key FROM wallets AS found INDEXED BY wallets_by_id WHERE found.id = w.id)
+                FROM wallets w WHERE key > ? ORDER BY key LIMIT ?
                 """,
             arguments: [first, limit]
         )
         var last = first
-        let damaged = try rows.compactMap { row -> WalletID? in
-            let key: Int64 = try row.number(0)
-            guard key > last, row.numberIfAny(4) == key else { throw StoreError.corrupt }
+        for row in rows {
+            let key = try row.number(0)
+            let _: WalletID = try row.identifier(1)
+            guard key > last, row.numberIfAny(2) == key else { throw StoreError.corrupt }
             last = key
-            let wallet: WalletID = try row.identifier(1)
-            let (state, record) = (try row.bytesIfAny(2), try row.bytesIfAny(3))
-            return RecordCheck.finding(wallet, state: state, record: record, by: self.key) == .damaged ? wallet : nil
         }
-        let next = rows.count < limit ? nil : try rows.last.map { UInt64(bitPattern: try $0.number(0)) }
-        return RecordCheck(damaged: damaged, next: next)
-    }
-
-    /// Returns the attempts stored in a column, or nil if there are none or if this server did not write them for this
-    /// wallet.
-    func attempts(in row: Row, at column: Int, of wallet: WalletID) throws -> KeptAttempts? {
-        try row.bytesIfAny(column).flatMap { KeptAttempts(decoding: $0, of: wallet, by: self.key) }
     }
 }

@@ -80,6 +80,8 @@ extension StoreConnection: Rows {
 
     func vaultVersionsHaveChanged() throws { try self.readReceiptVersion() }
 
+    func epochsWereOpened(_ count: Int) throws { try self.readEpochs() }
+
     /// SQLite takes `$1` as the name of a parameter.
     func query(_ statement: String, _ values: [ColumnValue]) throws -> [Row] {
         let named = values.enumerated().map { ("\($0.offset + 1)", $0.element.databaseValue) }
@@ -91,6 +93,138 @@ extension StoreConnection: Rows {
     }
 
     func noteAudited() throws { try self.keepAuditMark() }
+}
+
+/// Reads of many wallets.
+extension StoreConnection {
+    func find(_ selection: WalletSelection) throws -> WalletPage<FoundWallet> {
+        let rows = try self.rows(
+            of: selection,
+            "w.state, a.record, b.wallet IS NOT NULL",
+            """
+            LEFT JOIN attempts a ON a.wallet = w.key LEFT JOIN recorded_blocks b ON b.wallet = w.key
+            """
+        )
+        return try self.page(rows, selection) { row in
+            let (wallet, record): (WalletID?, [UInt8]?) = (try? row.identifier(1), try row.bytesIfAny(3))
+            return FoundWallet(
+                cursor: UInt64(bitPattern: try row.number(0)),
+                id: wallet,
+                state: try? row.walletState(2),
+                attempts: wallet.flatMap { wallet in
+                    record.flatMap { KeptAttempts(decoding: $0, of: wallet, by: self.key) }
+                },
+                isBlockRecorded: try row.number(4) != 0
+            )
+        }
+    }
+
+    func records(_ selection: WalletSelection) throws -> WalletPage<WalletRecord> {
+        let rows = try self.rows(
+            of: selection,
+            """
+            w.state, w.pin_key_id, w.unlock_share, w.identity, w.presence_share, w.deletion_code, w.recovery_mac,
+                w.hardware_key, record, n.unlock_share, n.presence_share, w.deletion_digest, w.registered_at,
+                attested, u.registered_at, e.at, s.at, b.wallet IS NOT NULL
+            """,
+            """
+            LEFT JOIN attempts a ON a.wallet = w.key
+                LEFT JOIN next_shares n ON n.wallet = w.key
+                LEFT JOIN attestations t ON t.wallet = w.key
+                LEFT JOIN unopened u ON u.wallet = w.key
+                LEFT JOIN ended e ON e.wallet = w.key
+                LEFT JOIN last_sessions s ON s.wallet = w.key
+                LEFT JOIN recorded_blocks b ON b.wallet = w.key
+            """
+        )
+        return try self.page(rows, selection) { row in
+            let wallet: WalletID = try row.identifier(1)
+            return WalletRecord(
+                cursor: UInt64(bitPattern: try row.number(0)),
+                id: wallet,
+                registeredAt: try row.time(14),
+                lastSession: row.timeIfAny(18),
+                whole: try? Self.whole(wallet, in: row)
+            )
+        }
+    }
+
+    private static func whole(_ wallet: WalletID, in row: Row) throws -> WholeWallet {
+        let recoveryMAC = try row.bytes(8)
+        guard recoveryMAC.count == WalletRow.recoveryMACByteCount else { throw StoreError.corrupt }
+        return WholeWallet(
+            id: wallet,
+            attempts: try row.bytesIfAny(10) ?? [],
+            row: WalletRow(
+                key: WalletKey(number: try row.number(0)),
+                state: try row.walletState(2),
+                pinKeyID: try row.identifier(3),
+                unlockShare: try row.bytes(4),
+                identity: try row.bytes(5),
+                presenceShare: try row.bytes(6),
+                deletionCode: try row.bytes(7),
+                recoveryMAC: recoveryMAC,
+                hardwareKey: try row.identifier(9)
+            ),
+            next: NextShares(unlock: try row.bytesIfAny(11), presence: try row.bytesIfAny(12)),
+            deletionDigest: try row.bytesIfAny(13),
+            registeredAt: try row.time(14),
+            attested: row.textIfAny(15),
+            unopenedSince: row.timeIfAny(16),
+            endedAt: row.timeIfAny(17),
+            lastSession: row.timeIfAny(18),
+            isBlockRecorded: try row.number(19) != 0
+        )
+    }
+
+    /// Reads the cursor, the id and these columns.
+    private func rows(of selection: WalletSelection, _ columns: String, _ joins: String) throws -> [Row] {
+        func start(_ cursor: UInt64?) -> Int64 { cursor.map { Int64(bitPattern: $0) } ?? .min }
+        switch selection {
+        case .next(let after, let last, let limit):
+            return try Row.fetchAll(
+                self.db,
+                sql: """
+                    SELECT w.key, w.id, \(columns) FROM wallets w \(joins)
+                    WHERE w.key > ? AND w.key <= ? ORDER BY w.key LIMIT ?
+                    """,
+                arguments: [start(after), last.map { Int64(bitPattern: $0) } ?? .max, limit]
+            )
+        case .ended(let after, let time, let limit):
+            return try Row.fetchAll(
+                self.db,
+                sql: """
+                    SELECT x.wallet, w.id, \(columns)
+                    FROM ended x LEFT JOIN wallets w ON w.key = x.wallet AND x.at < ? \(joins)
+                    WHERE x.wallet > ? ORDER BY x.wallet LIMIT ?
+                    """,
+                arguments: [time.milliseconds, start(after), limit]
+            )
+        case .these(let wallets):
+            let sql = "SELECT w.key, w.id, \(columns) FROM wallets w \(joins) WHERE w.id = ?"
+            let statement = try self.db.makeStatement(sql: sql)
+            return try wallets.flatMap { try Row.fetchAll(statement, arguments: [$0.blob]) }
+        }
+    }
+
+    private func page<Wallet>(
+        _ rows: [Row],
+        _ selection: WalletSelection,
+        _ read: (Row) throws -> Wallet
+    ) throws -> WalletPage<Wallet> {
+        let isFull = rows.count == selection.limit
+        return WalletPage(
+            wallets: try rows.map(read),
+            next: isFull ? try rows.last.map { UInt64(bitPattern: try $0.number(0)) } : nil
+        )
+    }
+
+    func firstAndLastPlace() throws -> (first: Int64, last: Int64)? {
+        let sql = "SELECT (SELECT min(key) FROM wallets), (SELECT max(key) FROM wallets)"
+        let range = try Row.fetchOne(self.db, sql: sql)
+        guard let first = range?.numberIfAny(0), let last = range?.numberIfAny(1) else { return nil }
+        return (first, last)
+    }
 }
 
 extension Row: StoredColumns {

@@ -66,7 +66,7 @@ final class StoreConnection {
 
     /// Reads the epochs and their charges.
     func readEpochs() throws {
-        self.facts.charges = try self.epochs().map { EpochCharge($0.rule, openedAt: $0.openedAt) }
+        self.facts.charges = try StoredEpochs().run(in: self).map { EpochCharge($0.rule, openedAt: $0.openedAt) }
     }
 
     func begin() throws {
@@ -116,6 +116,7 @@ final class StoreConnection {
         self.statements = try Statements(self.db)
         try self.readSolution()
         try self.readReceiptVersion()
+        try self.readEpochs()
         try self.findNextShares()
     }
 
@@ -295,22 +296,5 @@ extension StoreConnection {
         guard let row = try Row.fetchOne(self.db, sql: "SELECT number, mac FROM audit_mark") else { return nil }
         guard let number = UInt64(exactly: try row.number(0)) else { throw StoreError.corrupt }
         return StoredAuditMark(number: number, mac: try row.text(1))
-    }
-
-    /// Returns the given wallets that exist and have not ended.
-    ///
-    /// A wallet with a damaged row cannot be served and is treated as ended.
-    func inUse(_ wallets: [WalletID]) throws -> [WalletID] {
-        let statement = try self.db.makeStatement(sql: "SELECT state FROM wallets WHERE id = ?")
-        return try wallets.filter { wallet in
-            let state = try statement.first([wallet.blob]) { try? $0.walletState(0) }.flatMap(\.self)
-            return state.map { $0.revocation == nil } ?? false
-        }
-    }
-
-    /// Returns whether a wallet is in use and not permanently blocked.
-    func isUnblocked(_ wallet: WalletID) throws -> Bool {
-        guard try !self.inUse([wallet]).isEmpty, let found = try? self.attempted(wallet) else { return false }
-        return !found.attempts.record.isBlockedPermanently
     }
 }

@@ -36,11 +36,14 @@ package struct StoredRecords: Sendable {
                 unreadable += 1
                 return
             }
-            switch RecordCheck.finding(wallet, state: row.bytes(1), record: row.bytes(2), by: key) {
-            case .genuine: genuine += 1
-            case .ended: break
-            case .damaged: damaged.append(wallet)
-            }
+            let found = FoundWallet(
+                cursor: 0,
+                id: wallet,
+                state: row.bytes(1).flatMap { WalletState(decoding: $0) },
+                attempts: row.bytes(2).flatMap { KeptAttempts(decoding: $0, of: wallet, by: key) },
+                isBlockRecorded: false
+            )
+            if found.isDamaged { damaged.append(wallet) } else if found.isInUse { genuine += 1 }
         }
         (self.genuine, self.damaged, self.unreadable, self.namesKey) = (genuine, damaged, unreadable, namesKey)
     }

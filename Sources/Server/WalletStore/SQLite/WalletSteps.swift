@@ -144,79 +144,10 @@ extension StoreConnection {
         row.state.epoch = self.facts.epoch
         try self.keep(row)
     }
-
-    /// Returns every epoch except the first, in order and without gaps.
-    func epochs() throws -> [StoredEpoch] {
-        let rows = try Row.fetchAll(
-            self.db,
-            sql: "SELECT number, rule, opened_at, mac FROM epochs ORDER BY number"
-        )
-        let epochs = try rows.map { row in
-            guard let rule = row.textIfAny(1).flatMap(EpochRule.init(rawValue:)) else {
-                throw StoreError.corrupt
-            }
-            return StoredEpoch(
-                number: Int(try row.number(0)),
-                rule: rule,
-                openedAt: try row.time(2),
-                mac: try row.bytes(3)
-            )
-        }
-        guard epochs.map(\.number) == epochs.indices.map({ $0 + 2 }) else { throw StoreError.corrupt }
-        return epochs
-    }
-
-    /// Appends epochs.
-    func open(_ epochs: [StoredEpoch]) throws {
-        for epoch in epochs {
-            try self.db.execute(
-                sql: "INSERT INTO epochs (number, rule, opened_at, mac) VALUES (?, ?, ?, ?)",
-                arguments: [epoch.number, epoch.rule.rawValue, epoch.openedAt.milliseconds, epoch.mac.blob]
-            )
-            // Restart the period for the first session, because sessions opened since the backup are unknown.
-            try self.db.execute(
-                sql: "UPDATE unopened SET registered_at = max(registered_at, ?)",
-                arguments: [epoch.openedAt.milliseconds]
-            )
-        }
-        try self.readEpochs()
-    }
 }
 
 /// Permanent blocks, and whether they are recorded in the audit log.
 extension StoreConnection {
-    /// Examines the next `limit` attempt records after `cursor`.
-    ///
-    /// Returns the permanently blocked wallets in use that ``noteRecorded(blocksOf:)`` has not marked yet.
-    func unrecordedBlocks(after cursor: UInt64?, lookingAt limit: Int) throws -> UnrecordedBlocks {
-        let rows = try Row.fetchAll(
-            self.db,
-            sql: """
-                SELECT attempts.wallet, record, id, state, recorded_blocks.wallet FROM attempts
-                JOIN wallets ON wallets.key = attempts.wallet
-                LEFT JOIN recorded_blocks ON recorded_blocks.wallet = attempts.wallet
-                WHERE attempts.wallet > ? ORDER BY attempts.wallet LIMIT ?
-                """,
-            arguments: [cursor.map { Int64(bitPattern: $0) } ?? .min, limit]
-        )
-        let wallets = try rows.compactMap { row -> WalletID? in
-            // A damaged row is not judged. Any access to its wallet reports the damage.
-            guard row.hasNull(atIndex: 4), let wallet: WalletID = try? row.identifier(2),
-                try self.attempts(in: row, at: 1, of: wallet)?.record.isBlockedPermanently == true,
-                try row.walletState(3).revocation == nil
-            else { return nil }
-            return wallet
-        }
-        let next = rows.count < limit ? nil : try rows.last.map { UInt64(bitPattern: try $0.number(0)) }
-        return UnrecordedBlocks(wallets: wallets, next: next)
-    }
-
-    /// Returns whether ``noteRecorded(blocksOf:)`` has marked the wallet's block.
-    func isRecorded(blockOf wallet: WalletID) throws -> Bool {
-        let sql = "SELECT 1 FROM recorded_blocks JOIN wallets ON key = wallet WHERE id = ?"
-        return try Row.fetchOne(self.db, sql: sql, arguments: [wallet.blob]) != nil
-    }
-
     /// Marks the permanent blocks of these wallets as recorded in the audit log.
     func noteRecorded(blocksOf wallets: [WalletID]) throws {
         let statement = try self.db.makeStatement(

@@ -141,9 +141,20 @@ package struct TimeOfPurgedEnd: StoreStep {
     }
 }
 
+// MARK: The audit log
+
+package struct KeepAuditMark: StoreStep {
+    package static let access = StepAccess.writing
+
+    package func run(in rows: some Rows) throws { try rows.noteAudited() }
+}
+
 // MARK: -
 
 extension StepStore {
+    /// Stores the announced audit log entry without waiting for a change.
+    package func keepAuditMark() async throws(StoreError) { try await self.perform(KeepAuditMark()) }
+
     /// Revokes the whole solution or reverses its revocation.
     ///
     /// Returns whether anything changed. Does not destroy any shares.

@@ -37,6 +37,17 @@ package protocol Rows: AnyObject {
     associatedtype Columns: StoredColumns
 
     var facts: StoreFacts { get }
+    /// The key for the MACs of attempts.
+    var key: RecordKey { get }
+
+    /// Reads wallets without locks.
+    func find(_ selection: WalletSelection) throws -> WalletPage<FoundWallet>
+    /// Reads wallets with all their values, without locks.
+    func records(_ selection: WalletSelection) throws -> WalletPage<WalletRecord>
+    /// Returns the cursors of the first and the last wallet, or nil if there is none.
+    func firstAndLastPlace() throws -> (first: Int64, last: Int64)?
+    /// Throws ``StoreError/corrupt`` if any of the next `limit` wallets is hidden from searches or from a walk.
+    func requireEveryPlace(after cursor: UInt64?, limit: Int) throws
 
     /// Locks a wallet until the commit; returns nil if the wallet is unknown.
     ///
@@ -67,6 +78,8 @@ package protocol Rows: AnyObject {
     /// Throws ``StoreError/unavailable`` if another server of the store lacks this key of the vault.
     func requireKeyAtServers(_ version: UInt32, check: [UInt8]) throws
     func vaultVersionsHaveChanged() throws
+    /// Brings the facts up to date after this number of epochs was opened.
+    func epochsWereOpened(_ count: Int) throws
 
     /// Runs a statement that all engines understand, with the values of `$1`, `$2` and so on.
     @discardableResult
@@ -117,27 +130,27 @@ package protocol StoredColumns {
 
 extension StoredColumns {
     /// Returns a number; throws ``StoreError/corrupt`` if the column has no number, which no store writes.
-    func number(_ column: Int) throws -> Int64 {
+    package func number(_ column: Int) throws -> Int64 {
         guard let number = self.numberIfAny(column) else { throw StoreError.corrupt }
         return number
     }
 
-    func text(_ column: Int) throws -> String {
+    package func text(_ column: Int) throws -> String {
         guard let text = self.textIfAny(column) else { throw StoreError.corrupt }
         return text
     }
 
-    func bytes(_ column: Int) throws -> [UInt8] {
+    package func bytes(_ column: Int) throws -> [UInt8] {
         guard let bytes = try self.bytesIfAny(column) else { throw StoreError.corrupt }
         return bytes
     }
 
-    func timeIfAny(_ column: Int) -> Timestamp? { self.numberIfAny(column).map { Timestamp(milliseconds: $0) } }
+    package func timeIfAny(_ column: Int) -> Timestamp? { self.numberIfAny(column).map { Timestamp(milliseconds: $0) } }
 
     /// Returns a time in milliseconds.
-    func time(_ column: Int) throws -> Timestamp { Timestamp(milliseconds: try self.number(column)) }
+    package func time(_ column: Int) throws -> Timestamp { Timestamp(milliseconds: try self.number(column)) }
 
-    func identifier<Kind>(_ column: Int) throws -> FixedBytes<Kind> {
+    package func identifier<Kind>(_ column: Int) throws -> FixedBytes<Kind> {
         guard let value = FixedBytes<Kind>(try self.bytes(column)) else { throw StoreError.corrupt }
         return value
     }

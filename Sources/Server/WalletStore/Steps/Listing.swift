@@ -1,0 +1,234 @@
+internal import PINPolicy
+package import Vocabulary
+
+package struct ReportOfWallet: StoreStep {
+    let wallet: WalletID
+    package static let access = StepAccess.reading
+
+    package init(_ wallet: WalletID) { self.wallet = wallet }
+
+    package func run(in rows: some Rows) throws -> WalletReport? {
+        guard let record = try rows.records(.these([self.wallet])).wallets.first else { return nil }
+        guard let whole = record.whole, let attested = whole.attested else { throw StoreError.corrupt }
+        let state = whole.row.state
+        return WalletReport(
+            identity: whole.row.identity,
+            registeredAt: record.registeredAt,
+            sessionOpened: state.sessionOpened,
+            lastSession: record.lastSession,
+            revocation: state.revocation,
+            revokedAt: state.revokedAt,
+            isSolutionRevoked: rows.facts.isSolutionRevoked,
+            isLinkedToRecoveryCode: state.isLinked,
+            hasDeletionCode: !whole.row.deletionCode.isEmpty,
+            assertionCounter: state.assertionCounter,
+            attempts: whole.attempts(by: rows.key)?.record,
+            epochCharges: try state.missing(of: rows.facts.charges),
+            attested: attested
+        )
+    }
+}
+
+package struct ListedWallets: StoreStep {
+    let after: UInt64?
+    let limit: Int
+    package static let access = StepAccess.reading
+
+    /// A damaged wallet is listed as one, so that it hides no other.
+    package func run(in rows: some Rows) throws -> [StoredListing] {
+        try rows.records(.next(after: self.after, limit: self.limit)).wallets.map { record in
+            let state = record.whole?.row.state
+            let charges = state.flatMap { try? $0.missing(of: rows.facts.charges) }
+            return StoredListing(
+                cursor: record.cursor,
+                walletID: record.id,
+                attested: record.whole?.attested,
+                registeredAt: record.registeredAt,
+                sessionOpened: state?.sessionOpened ?? false,
+                lastSession: record.lastSession,
+                revocation: state?.revocation,
+                attempts: charges == nil ? nil : record.whole?.attempts(by: rows.key)?.record,
+                epochCharges: charges ?? []
+            )
+        }
+    }
+}
+
+package struct SealedValuesOfWallets: StoreStep {
+    let after: UInt64?
+    let limit: Int
+    package static let access = StepAccess.reading
+
+    package func run(in rows: some Rows) throws -> [SealedWallet] {
+        try rows.records(.next(after: self.after, limit: self.limit)).wallets.map { record in
+            guard let whole = record.whole else { throw StoreError.corrupt }
+            return SealedWallet(
+                cursor: record.cursor,
+                walletID: record.id,
+                values: whole.row.sealedValues(with: whole.next)
+            )
+        }
+    }
+}
+
+// MARK: Checks
+
+package struct DamagedWallets: StoreStep {
+    let after: UInt64?
+    let limit: Int
+    package static let access = StepAccess.reading
+
+    package func run(in rows: some Rows) throws -> WalletPage<WalletID> {
+        try rows.requireEveryPlace(after: self.after, limit: self.limit)
+        return try rows.find(.next(after: self.after, limit: self.limit)).compactMap { wallet in
+            let id = try wallet.identified()
+            return wallet.isDamaged ? id : nil
+        }
+    }
+}
+
+package struct UnrecordedBlocks: StoreStep {
+    let after: UInt64?
+    let limit: Int
+    package static let access = StepAccess.reading
+
+    /// A damaged wallet is not judged, and any access to it reports the damage.
+    package func run(in rows: some Rows) throws -> WalletPage<WalletID> {
+        try rows.find(.next(after: self.after, limit: self.limit)).compactMap { wallet in
+            let isBlocked = wallet.attempts?.record.isBlockedPermanently == true
+            return wallet.isInUse && isBlocked && !wallet.isBlockRecorded ? wallet.id : nil
+        }
+    }
+}
+
+package struct IsBlockRecorded: StoreStep {
+    let wallet: WalletID
+    package static let access = StepAccess.reading
+
+    package func run(in rows: some Rows) throws -> Bool {
+        try rows.find(.these([self.wallet])).wallets.contains(where: \.isBlockRecorded)
+    }
+}
+
+package struct NoteRecordedBlocks: StoreStep {
+    let wallets: [WalletID]
+    package static let access = StepAccess.writing
+
+    package func run(in rows: some Rows) throws { try rows.noteRecorded(blocksOf: self.wallets) }
+}
+
+/// Returns those of the wallets that are in use.
+///
+/// A damaged wallet cannot be served, and is treated as ended.
+package struct WalletsInUse: StoreStep {
+    let wallets: [WalletID]
+    let unblocked: Bool
+    package static let access = StepAccess.reading
+
+    package func run(in rows: some Rows) throws -> [WalletID] {
+        let found = try rows.find(.these(self.wallets)).wallets.filter { wallet in
+            wallet.isInUse && (!self.unblocked || wallet.attempts?.record.isBlockedPermanently == false)
+        }
+        let ids = Set(found.compactMap(\.id))
+        return self.wallets.filter(ids.contains)
+    }
+}
+
+package struct PurgeableWallets: StoreStep {
+    let after: UInt64?
+    let limit: Int
+    let endedBefore: Timestamp
+    package static let access = StepAccess.reading
+
+    /// A damaged wallet stays, so that any access to it reports the damage.
+    package func run(in rows: some Rows) throws -> WalletPage<WalletID> {
+        try rows.find(.ended(after: self.after, before: self.endedBefore, limit: self.limit)).compactMap { wallet in
+            guard let state = wallet.state, state.revocation != nil, state.revokedAt < self.endedBefore else {
+                return nil
+            }
+            return try wallet.identified()
+        }
+    }
+}
+
+// MARK: -
+
+extension StepStore {
+    /// Returns the record of a wallet, or nil if the wallet is unknown.
+    package func report(of wallet: WalletID) async throws(StoreError) -> WalletReport? {
+        try await self.perform(ReportOfWallet(wallet))
+    }
+
+    /// Returns up to `limit` wallets in order of registration, starting after the cursor `after` or with the first one.
+    ///
+    /// Returns fewer only at the end.
+    package func listing(after: UInt64?, limit: Int) async throws(StoreError) -> [StoredListing] {
+        try await self.perform(ListedWallets(after: after, limit: limit))
+    }
+
+    /// Returns the sealed values of up to `limit` wallets in order of registration, starting after the cursor `after`
+    /// or with the first one.
+    ///
+    /// Returns fewer only at the end.
+    package func sealedValues(after: UInt64?, limit: Int) async throws(StoreError) -> [SealedWallet] {
+        try await self.perform(SealedValuesOfWallets(after: after, limit: limit))
+    }
+
+    /// Checks up to `limit` wallets, starting after the cursor `after` or with the first one; returns those in use
+    /// whose attempt record is missing or was not written by this store, and those whose state does not decode.
+    ///
+    /// The SQLite store throws ``StoreError/corrupt`` if it may hide wallets, because its rows are out of order or an
+    /// index does not lead to one of them.
+    package func damagedWallets(after: UInt64?, limit: Int) async throws(StoreError) -> WalletPage<WalletID> {
+        try await self.perform(DamagedWallets(after: after, limit: limit))
+    }
+
+    /// Examines `limit` attempt records, starting after the cursor `after` or with the first one.
+    ///
+    /// Returns the permanently blocked wallets in use whose block is not marked as recorded.
+    package func unrecordedBlocks(
+        after: UInt64?,
+        lookingAt limit: Int
+    ) async throws(StoreError) -> WalletPage<WalletID> {
+        try await self.perform(UnrecordedBlocks(after: after, limit: limit))
+    }
+
+    /// Returns whether the wallet's permanent block is marked as recorded.
+    package func isRecorded(blockOf wallet: WalletID) async throws(StoreError) -> Bool {
+        try await self.perform(IsBlockRecorded(wallet: wallet))
+    }
+
+    /// Marks the permanent blocks of these wallets as recorded in the audit log.
+    package func noteRecorded(blocksOf wallets: [WalletID]) async throws(StoreError) {
+        for page in wallets.pieces(of: endedAtOnce) { try await self.perform(NoteRecordedBlocks(wallets: page)) }
+    }
+
+    /// Returns the given wallets that have not ended.
+    package func inUse(_ wallets: [WalletID]) async throws(StoreError) -> [WalletID] {
+        try await self.inUse(wallets, unblocked: false)
+    }
+
+    /// Returns the given wallets that are in use and not permanently blocked.
+    package func unblocked(_ wallets: [WalletID]) async throws(StoreError) -> [WalletID] {
+        try await self.inUse(wallets, unblocked: true)
+    }
+
+    private func inUse(_ wallets: [WalletID], unblocked: Bool) async throws(StoreError) -> [WalletID] {
+        var found: [WalletID] = []
+        for page in wallets.pieces(of: endedAtOnce) {
+            found += try await self.perform(WalletsInUse(wallets: page, unblocked: unblocked))
+        }
+        return found
+    }
+
+    /// Examines `limit` ended wallets, starting after the cursor `after` or with the first one.
+    ///
+    /// Returns those that ended before `time`.
+    package func purgeable(
+        after: UInt64?,
+        lookingAt limit: Int,
+        endedBefore time: Timestamp
+    ) async throws(StoreError) -> WalletPage<WalletID> {
+        try await self.perform(PurgeableWallets(after: after, limit: limit, endedBefore: time))
+    }
+}
