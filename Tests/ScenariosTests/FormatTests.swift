@@ -116,6 +116,14 @@ struct FormatTests {
         #expect(!self.problems("case: '../${x}'\ntitle: t\nsteps: [launch]").isEmpty)
     }
 
+    @Test("a phone does not have the name of the lab's folder")
+    func nameOfLab() {
+        for step in ["- phone: lab", "- phone: {name: lab}", "- clone phone: lab", "- phone: admin.sock"] {
+            let found = self.problems(self.steps(step))
+            #expect(found.count == 1 && found.allSatisfy { $0.contains("the lab uses the name") }, "\(step): \(found)")
+        }
+    }
+
     @Test("all problems are reported at once, in the order of the lines")
     func all() {
         let yaml = """
@@ -292,6 +300,12 @@ struct FormatTests {
             self.compare("\(rounds) \(blocks)", ["pin.rounds": rounds, "pin.blocks": blocks])
         }
         self.compare("lifetimes", ["enrollment.token-lifetime": "1h", "enrollment.unopened-lifetime": "59m"])
+        let server = "case: X\ntitle: t\nserver: {enrollment.token-lifetime: 10m}\nsteps:\n"
+        for settings in ["pin.rounds: 1", "enrollment.unopened-lifetime: 5m"] {
+            let found = self.problems(server + "- stop server\n- start server: {\(settings)}")
+            #expect(found.count == 1 && found.allSatisfy { $0.hasPrefix("6") }, "\(settings): \(found)")
+        }
+        #expect(self.problems(server + "- stop server\n- start server: {pin.rounds: 2, pin.blocks: [1m]}").isEmpty)
     }
 
     private func compare(_ what: String, _ settings: [String: String]) {

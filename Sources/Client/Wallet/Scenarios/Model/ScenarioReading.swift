@@ -79,8 +79,46 @@ extension Scenario {
         }
         self.steps = folder.setUp.map { $0.included(at: line ?? 0) } + steps
         self.tearDown = folder.tearDown.map { $0.included(at: line ?? 0) }
-        let problems = Self.undefinedNames(in: self.steps + self.tearDown, of: path)
+        let all = self.steps + self.tearDown
+        let problems =
+            Self.undefinedNames(in: all, of: path) + Self.refusedServers(in: all, after: self.server, of: path)
+            + Self.refusedPhones(in: all, of: path)
         guard problems.isEmpty else { throw ConfigError(problems: problems) }
+    }
+
+    /// Returns a problem for each start of the server that the settings in force by then prevent.
+    private static func refusedServers(
+        in steps: [Step],
+        after server: [String: String],
+        of path: String
+    ) -> [ConfigProblem] {
+        var settings = server
+        return steps.flatMap { step -> [ConfigProblem] in
+            guard case .startServer(let changes) = step.action, !changes.isEmpty else { return [] }
+            settings.merge(changes) { $1 }
+            let texts = settings.map { "\($0.key): \($0.value)" }
+            // The value of a name is known to the run only.
+            guard !texts.contains(where: { $0.contains("${") }) else { return [] }
+            var checker = Checker(source: path)
+            let text = "{\(texts.joined(separator: ", "))}"
+            _ = checker.read(text, as: .fields(ServerTable.settings, rule: ServerTable.rule))
+            return checker.problems.map {
+                ConfigProblem(source: path, line: step.line, key: "steps.start server.\($0.key)", message: $0.message)
+            }
+        }
+    }
+
+    /// Returns a problem for each phone with a name that the lab uses in the same folder.
+    private static func refusedPhones(in steps: [Step], of path: String) -> [ConfigProblem] {
+        steps.compactMap { step in
+            switch step.action {
+            case .phone(let name, _), .clone(let name):
+                guard LabServer.names.contains(name) else { return nil }
+                let message = "the lab uses the name \(name); choose another one for the phone"
+                return ConfigProblem(source: path, line: step.line, key: "steps", message: message)
+            default: return nil
+            }
+        }
     }
 
     /// Returns a problem for each `${NAME}` whose value no earlier step keeps.

@@ -37,6 +37,9 @@ final class LabServer: Sendable {
         var time: Duration = .zero
     }
 
+    /// The names of the lab's folder and of its socket.
+    static let names = ["lab", "admin.sock"]
+
     /// The timeout for admin commands.
     ///
     /// The slowest one ends many sessions.
@@ -49,9 +52,9 @@ final class LabServer: Sendable {
     ///   - settings: The settings that differ from the lab defaults, keyed by their names in docs/settings.md.
     ///   - logFile: The log file for all server processes, at level debug. If nil, their output is kept in memory.
     init(folder: String, binary: String, settings: [String: String], logFile: String? = nil) {
-        self.lab = LabFolder("\(folder)/lab")
+        self.lab = LabFolder("\(folder)/\(Self.names[0])")
         self.binary = binary
-        self.socket = "\(folder)/admin.sock"
+        self.socket = "\(folder)/\(Self.names[1])"
         var environment = [
             "REMOTE_PIN_LOG_FILE": "none", "REMOTE_PIN_LOG_LEVEL": "info", "REMOTE_PIN_ADMIN_SOCKET": self.socket,
             // A program built with the address sanitizer may exit while an event loop is still closing a channel.
