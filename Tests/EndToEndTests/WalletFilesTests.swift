@@ -86,7 +86,13 @@ struct WalletFilesTests {
         }
         #expect(try self.phone.files("device")["profile.yaml"] == profile)
         #expect(try await self.phone.run("unlock", "--app-version", "1.4", pins: [Self.pin]).exitCode == 0)
-        #expect(try await self.phone.run("wipe", "--yes").exitCode == 0)
+        let stored = String(decoding: try #require(profile), as: UTF8.self)
+        let damaged = stored.replacing("app_version: ", with: "app_version: 1.4.0-rc")
+        try DurableFile.write(Array(damaged.utf8), to: "\(self.phone.home)/device/profile.yaml")
+        let unlock = try await self.unlock()
+        #expect(unlock.exitCode == 70 && unlock.output.contains("profile.yaml"), "\(unlock.output)")
+        let wipe = try await self.phone.run("wipe", "--yes")
+        #expect(wipe.exitCode == 0 && wipe.output.contains("replaced by a new one"), "\(wipe.output)")
         #expect(await server.terminate() == 0)
     }
 

@@ -45,7 +45,7 @@ struct WalletProgram: AsyncParsableCommand {
         discussion: """
             `app` runs the app in a terminal, `drive` lets a program control it, and `run` plays scenarios that \
             testers write. Every other command launches the app, locked, performs its action, prints the last screen \
-            and exits.
+            and exits. With `TERM=dumb`, `wallet app` prints line by line, for screen readers.
 
             EXAMPLES
 
@@ -99,8 +99,10 @@ struct WalletProgram: AsyncParsableCommand {
         StandardStreams.prepare(statusOfLostOutput: WalletExitStatus.failed.rawValue)
         let arguments = Array(CommandLine.arguments.dropFirst())
         if PINArgument.isIn(arguments), let message = self.refusal(of: arguments) {
-            // The number may be a PIN, or the mistake may be another one.
-            StandardStreams.writeError("wallet: \(PINArgument.masked(message))\nwallet: \(PINArgument.message)\n")
+            // The number may be a PIN, or the mistake may be another one. The parser would take `--pin` for `--lab`.
+            let isNamed = arguments.contains { $0 == "--pin" || $0.hasPrefix("--pin=") }
+            let found = isNamed ? "" : "wallet: \(PINArgument.masked(message))\n"
+            StandardStreams.writeError("\(found)wallet: \(PINArgument.message)\n")
             self.exit(withError: WalletExitStatus.usage.exitCode)
         }
         await self.main(nil)

@@ -66,10 +66,14 @@ struct DeviceFiles: Sendable {
     ///
     /// If there is none, stores and returns `new`.
     func profile(orNew new: DeviceProfile) throws(DeviceError) -> DeviceProfile {
-        guard let bytes = try self.read(.profile) else {
-            try self.write(new)
-            return new
-        }
+        if let profile = try self.profile() { return profile }
+        try self.write(new)
+        return new
+    }
+
+    /// Returns the stored profile, or nil if there is none.
+    func profile() throws(DeviceError) -> DeviceProfile? {
+        guard let bytes = try self.read(.profile) else { return nil }
         do throws(ConfigError) {
             return try DeviceProfile(yaml: String(decoding: bytes, as: UTF8.self), source: self.path(.profile))
         } catch {

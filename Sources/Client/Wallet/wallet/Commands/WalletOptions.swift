@@ -202,16 +202,23 @@ struct AppSession {
     let printer: Printer
 
     /// Runs a command, prints its outcome, and exits with the corresponding exit code.
+    ///
+    /// - Parameter prepare: Called before the phone is opened; returns whether to go on.
     static func run(
         _ command: some OneShotCommand,
+        preparing prepare: () throws -> Bool = { true },
         _ body: (AppSession) async throws -> WalletExitStatus
     ) async throws {
         let printer = Printer(isJSON: command.output.json, showsSteps: command.output.trace)
         let status: WalletExitStatus
         do {
-            let phone = try await command.phone(Phone.Behavior(skipsSplash: true), observer: printer.print).phone
-            status = try await body(AppSession(phone: phone, printer: printer))
-            await phone.endProcess()
+            if try prepare() {
+                let phone = try await command.phone(Phone.Behavior(skipsSplash: true), observer: printer.print).phone
+                status = try await body(AppSession(phone: phone, printer: printer))
+                await phone.endProcess()
+            } else {
+                status = .cancelled
+            }
         } catch {
             let failure = WalletCommandFailure(error)
             printer.fail(failure)

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import HostSystem
+internal import WalletFlows
 
 /// A phone's folder.
 ///
@@ -34,6 +35,25 @@ package struct PhoneHome: Sendable {
     package var appFolder: String { self.path + "/app" }
     package var deviceFolder: String { self.path + "/device" }
     package var settingsFile: String { self.path + "/wallet.yaml" }
+
+    /// Returns why the phone's profile cannot be used, or nil if it can or if there is none.
+    package func profileDamage() -> String? {
+        do throws(DeviceError) {
+            _ = try DeviceFiles(folder: self.deviceFolder).profile()
+            return nil
+        } catch {
+            return error.description
+        }
+    }
+
+    /// Removes the phone's profile; the next command makes a new one.
+    package func removeProfile() throws(PhoneError) {
+        do throws(DeviceError) {
+            try DeviceFiles(folder: self.deviceFolder).remove(.profile)
+        } catch {
+            throw .device(error)
+        }
+    }
 
     private static func chosen(_ path: String?) throws(PhoneError) -> String {
         if let path { return path }
