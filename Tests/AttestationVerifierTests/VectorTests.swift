@@ -1,6 +1,7 @@
 import AttestationVerifier
 import FoundationEssentials
 import Testing
+import Vocabulary
 
 @testable import remote_pin_lab
 
@@ -64,5 +65,36 @@ extension VectorTests {
         let pinned = (TrustAnchor.google + TrustAnchor.apple).filter { $0.keyHash == anchor.keyHash }
         #expect(pinned.map(\.name) == [name])
         #expect(!anchor.isOfLab)
+    }
+
+    @Test("the vendor and boot patch levels of six digits are months")
+    func monthLevels() throws {
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        let json = try #require(Vectors.read("manifest.json"))
+        let file = try decoder.decode(ManifestFile.self, from: Data(json))
+        var months: Set<Int> = []
+        for item in file.cases {
+            let description = item.expected.fields?["key_description"]
+            for list in ["softwareEnforced", "hardwareEnforced"] {
+                for name in ["vendorPatchLevel", "bootPatchLevel"] {
+                    guard case .integer(let value)? = description?[list]?[name], let number = Int(exactly: value),
+                        (100_000...999_999).contains(number)
+                    else { continue }
+                    let level = try #require(PatchLevel(stated: number), "\(item.id): \(name) \(number)")
+                    #expect(level.year * 100 + level.month == number && level.day == nil, "\(item.id): \(name)")
+                    months.insert(number)
+                }
+            }
+        }
+        #expect(!months.isEmpty)
+    }
+}
+
+extension ManifestValue {
+    /// The member of an object.
+    fileprivate subscript(name: String) -> ManifestValue? {
+        guard case .object(let members) = self else { return nil }
+        return members[name]
     }
 }

@@ -63,6 +63,7 @@ struct DriveTests {
             (#"{"do":"biometric","present":"matsh"}"#, "bad-value"), (#"{"do":"biometric","present":"match"}"#, "done"),
             (#"{"do":"tap","action":"next"}"#, "done"), (#"{"do":"tap","action":"written-down"}"#, "done"),
             (#"{"do":"device","set":{"network":"of"}}"#, "bad-value"),
+            (#"{"do":"device","set":{"app_version":"1.4.0-rc1"}}"#, "bad-value"),
             (#"{"do":"device","set":{"conditions":["lose-next-reply","delay:1"],"sensor":{"reject":2}}}"#, "done"),
             (#"{"do":"device","set":{"conditions":[],"sensor":"ask"}}"#, "done"), (#"{"do":"background"}"#, "done"),
             (#"{"do":"device","set":{"os_version":16.5}}"#, "done"),

@@ -75,13 +75,18 @@ struct ReloadTests {
         #expect(try await self.admin("status").exitCode == 0)
 
         let other = try await LabUnderTest()
-        let second = try await ServerProcess.run(
-            "remote-pin-server",
-            ["serve", other.lab.path, "--admin.socket", self.socket]
-        )
-        #expect(second.exitCode == 69, "\(second.output)")
-        let reason = "`admin.socket`: another process (\(server.processID)) listens on \(self.socket): stop it"
-        #expect(second.output.contains(reason), "\(second.output)")
+        for (setting, path) in [
+            ("admin.socket", self.socket), ("portal.socket", "\(self.lab.folder)/portal.sock"),
+        ] {
+            let second = try await ServerProcess.run(
+                "remote-pin-server",
+                ["serve", other.lab.path, "--\(setting)", path]
+            )
+            #expect(second.exitCode == 69, "\(second.output)")
+            let reason = "`\(setting)`: another process (\(server.processID)) listens on \(path): stop it"
+            #expect(second.output.contains(reason), "\(second.output)")
+            #expect(DurableFile.exists(path))
+        }
         #expect(try await self.admin("status").exitCode == 0)
         #expect(await server.terminate() == 0)
         #expect(!DurableFile.exists(self.socket))

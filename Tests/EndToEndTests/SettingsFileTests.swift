@@ -36,14 +36,20 @@ struct SettingsFileTests {
     }
 
     @Test(
-        "keys that are not a list, and keys together with an authority, are rejected",
+        "wrong keys, keys together with an authority, an empty authority and an international name are rejected",
         arguments: [
             ("public_keys: 6f3a", "must be a list"), ("public_keys: []", "must be a list"),
             ("public_keys: [6f3a]\nca_file: ca.pem", "cannot be combined"),
             ("public_keys: 6f3a\nca_file: ca.pem", "cannot be combined"),
+            ("ca_file: empty.pem", "the trusted authority is not a PEM file with a certificate"),
+            (
+                "server_name: büro.example\npublic_keys: [\(String(repeating: "0f", count: 32))]",
+                "is neither an ASCII name nor an address; write an international name as xn--"
+            ),
         ]
     )
     func trust(_ refused: (settings: String, words: String)) async throws {
+        try DurableFile.write([], to: "\(self.home)/empty.pem")
         let run = try await self.open("server: 127.0.0.1:1\n\(refused.settings)\n")
         #expect(run.exitCode == 64 && run.output.contains(refused.words), "\(run.output)")
     }

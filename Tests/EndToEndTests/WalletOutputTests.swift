@@ -118,18 +118,19 @@ final class WalletOutputTests {
     @Test(
         "unreadable files are named and not changed",
         arguments: [
-            ("{\"version\":9,\"later\":true}", "another version of the app"),
-            ("{\"version\":1,\"registr", "damaged or was edited"),
+            ("phone/app", "state.json", "{\"version\":9,\"later\":true}", "another version of the app"),
+            ("phone/app", "state.json", "{\"version\":1,\"registr", "damaged or was edited"),
+            (".", "phone", "the home is a file", "not a directory (ENOTDIR)"),
         ]
     )
-    func unreadable(contents: String, message: String) async throws {
-        let app = self.folder + "/phone/app"
-        try DurableFile.makeFolder(app)
-        try DurableFile.write(Array(contents.utf8), to: app + "/state.json")
+    func unreadable(place: String, name: String, contents: String, message: String) async throws {
+        let folder = self.folder + "/" + place
+        try DurableFile.makeFolder(folder)
+        try DurableFile.write(Array(contents.utf8), to: folder + "/" + name)
         let run = try await self.wallet([], "open")
         #expect(run.exitCode == 70)
-        #expect(run.output.contains(message))
-        #expect(try DurableFile.read(app + "/state.json", atMost: 1000) == Array(contents.utf8))
+        #expect(run.output.contains(message), "\(run.output)")
+        #expect(try DurableFile.read(folder + "/" + name, atMost: 1000) == Array(contents.utf8))
     }
 
     @Test("a damaged wallet is not set up anew, and `wipe` deletes it", arguments: [true, false])

@@ -307,11 +307,12 @@ struct WalletRunTests {
             try self.scenario("in-play", "[launch, kill server, start server, launch]"),
             try self.scenario("waiting", "[launch]"),
         ]
-        let report = "\(self.folder.path)/report"
+        let (report, pages) = ("\(self.folder.path)/report", "\(self.folder.path)/pages")
         let process = Process()
         process.executableURL = URL(fileURLWithPath: Programs.path("wallet"))
         process.arguments =
-            ["run", "--jobs", "1", "--server-binary", binary, "--format", format, "--output", report] + files
+            ["run", "--jobs", "1", "--server-binary", binary, "--report", "html", pages]
+            + ["--format", format, "--output", report] + files
         process.environment = ProcessInfo.processInfo.environment.merging(["TMPDIR": temporary]) { $1 }
         try process.run()
         defer { kill(process.processIdentifier, SIGKILL) }
@@ -330,6 +331,12 @@ struct WalletRunTests {
             #expect(text.contains("tests=\"3\" failures=\"0\" skipped=\"2\""), "\(text)")
         case _:
             #expect(text.contains("1 passed, 0 failed, 2 skipped"), "\(text)")
+        }
+        for (page, reason) in [
+            ("2-in-play", "line 3, start server: the run was interrupted"), ("3-waiting", "the run was interrupted"),
+        ] {
+            let html = try DurableFile.readText("\(pages)/\(page).html", atMost: 1 << 20)
+            #expect(html.contains("<h2>Skipped</h2>") && html.contains("<p>\(reason)</p>"), "\(page)")
         }
         #expect(try DurableFile.names(in: temporary).filter { $0.hasPrefix("rp-") } == [])
     }

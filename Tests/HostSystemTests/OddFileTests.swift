@@ -50,6 +50,14 @@ struct OddFileTests {
                 #expect(throws: FileError.odd(path, kind), "\(opener.name)") { try opener.open(path) }
             }
         }
+        // A file that is authenticated as a whole may have several names, and must not be a link.
+        for (path, kind) in [
+            (link, .symbolicLink), (dangling, .symbolicLink), (pipe, .pipe), (inside, .folder), (socket, .socket),
+            ("/dev/null", .device),
+        ] as [(String, OddFile)] {
+            #expect(throws: FileError.odd(path, kind)) { _ = try AppendFile(readingAuthenticated: path) }
+        }
+        for path in [one, two] { #expect(try AppendFile(readingAuthenticated: path).byteCount() == 3) }
         #expect(try DurableFile.read(file, atMost: 10) == Array("abc".utf8))
         #expect(!DurableFile.exists(file + ".none") && DurableFile.isNamed(dangling))
         // A file that is read as a whole may be a link, and must still be a regular file.

@@ -43,7 +43,7 @@ struct RepeatedChangeTests {
     /// Stops the server and does the part of a start that repeats changes; returns these.
     ///
     /// - Parameter mark: The entry that the store names.
-    private static func start(
+    static func start(
         _ server: InProcessServer,
         after mark: AuditMark?,
         restored epoch: Int? = nil,
@@ -86,6 +86,10 @@ struct RepeatedChangeTests {
                 let portal = try await server.endpoint.connect()
                 _ = await portal.answer(.revokeWithCode(try wallet.deletionCode.orThrow().characters))
                 event = .deletionCode
+            case .wipe:
+                let session = try await wallet.openSession()
+                #expect(await session.connection.answer(.reportWipe) == .other("reportWipe"))
+                event = .wipe
             case .block:
                 for _ in 0..<4 {
                     for _ in 0..<4 { _ = try await wallet.openSession().check("000000") }
@@ -107,7 +111,7 @@ struct RepeatedChangeTests {
             let lost = try await Self.start(server, after: mark) { store in
                 let report = try await store.report(of: id).orThrow()
                 switch change {
-                case .revocation, .allowance, .deletionCode:
+                case .revocation, .allowance, .deletionCode, .wipe:
                     #expect(report.revocation != nil && report.revokedAt == at)
                     let values = try await store.sealedValues(after: nil, limit: 9)
                     #expect(values.map { $0.values.shares == nil } == [true])

@@ -45,7 +45,7 @@ struct StartCheckTests {
 
     /// A change on record, and the finding about a store without it.
     enum Change: CaseIterable {
-        case revocation, deletionCode, block, denial, allowance, solution
+        case revocation, deletionCode, wipe, block, denial, allowance, solution
     }
 
     @Test(
@@ -67,6 +67,10 @@ struct StartCheckTests {
             case .deletionCode:
                 let portal = try await server.endpoint.connect()
                 _ = await portal.answer(.revokeWithCode(try wallet.deletionCode.orThrow().characters))
+                finding = .revocation(wallet.walletID)
+            case .wipe:
+                let session = try await wallet.openSession()
+                #expect(await session.connection.answer(.reportWipe) == .other("reportWipe"))
                 finding = .revocation(wallet.walletID)
             case .block:
                 for _ in 0..<4 {

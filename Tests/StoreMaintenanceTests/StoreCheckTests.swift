@@ -130,6 +130,24 @@ struct StoreCheckTests {
             #expect(failed)
         }
     }
+
+    @Test("a database with a table that another program made is not backed up, and the table is named")
+    func otherTable() async throws {
+        try await InProcessServer.run { server in
+            _ = try await server.wallet()
+            try await server.store.queue.perform { connection in
+                try PreparedStatement("CREATE TABLE diary (entry TEXT)", on: connection.db).run()
+            }
+            await #expect(throws: UnexpectedAnswer.self) { try await server.backup("one") }
+            let failed = try await server.record().contains { entry in
+                if case .failed(_, let reason) = entry.phase { return reason.contains("table diary is unknown") }
+                return false
+            }
+            #expect(failed)
+            let path = "\(server.folder.path)/one.backup"
+            for name in [path, path + ".partial"] { #expect(!DurableFile.isNamed(name)) }
+        }
+    }
 }
 
 extension SQLiteWalletStore {

@@ -73,12 +73,19 @@ struct RendererTests {
     )
     func notes(finding: Tampering) throws {
         let (english, dutch) = (FrameWords(), FrameWords(language: .dutch))
-        for event in [AppEvent.storeOpened, .pidRequested, .scanRequested, .tampering(finding)] {
+        let payment = try ConfirmationRequest(title: "Pay 25.00 EUR")
+        for event in [
+            AppEvent.storeOpened, .pidRequested, .scanRequested, .tampering(finding), .confirmed(payment),
+            .declined(payment),
+        ] {
             let (line, translated) = (try #require(english.note(event)), try #require(dutch.note(event)))
             #expect(line != translated && line.count <= 40 && translated.count <= 40, "\(line), \(translated)")
         }
         let link = AppEvent.linkAccepted(kind: .login, url: "https://a.example/login/1")
         #expect(dutch.note(link) == "Link geaccepteerd (login): https://a.example/login/1")
+        #expect(english.note(.declined(payment)) == "Declined: Pay 25.00 EUR")
+        #expect(dutch.note(.confirmed(payment)) == "Bevestigd: Pay 25.00 EUR")
+        #expect(dutch.note(.declined(payment)) == "Niet bevestigd: Pay 25.00 EUR")
     }
 
     @Test("a character that is not drawn takes no other with it")

@@ -67,9 +67,12 @@ struct WalletReceiptTests {
         #expect(self.notice == app.engine.facts().attemptNotice, "kept until it is shown")
     }
 
-    @Test("a session suggests attempts from elsewhere before any PIN is entered, again until a receipt decides")
-    func suggested() async throws {
-        let app = try await EngineUnderTest.setUp(self.phone, .fallback)
+    @Test(
+        "a session suggests attempts from elsewhere before any PIN is entered, again until a receipt decides",
+        arguments: [BiometricMode.fallback, .safe]
+    )
+    func suggested(mode: BiometricMode) async throws {
+        let app = try await EngineUnderTest.setUp(self.phone, mode)
         #expect(await app.check(FakePhone.oldPIN) == .done)
         self.phone.server.withState { state in
             for id in state.records.keys {
@@ -99,9 +102,12 @@ struct WalletReceiptTests {
         #expect(app.engine.facts().attemptNotice == nil)
     }
 
-    @Test("the wallet's own attempts, answered or not, judged or not, are no reason for a hint")
-    func ownAttempts() async throws {
-        let app = try await EngineUnderTest.setUp(self.phone, .fallback)
+    @Test(
+        "the wallet's own attempts, answered or not, judged or not, are no reason for a hint",
+        arguments: [BiometricMode.fallback, .safe]
+    )
+    func ownAttempts(mode: BiometricMode) async throws {
+        let app = try await EngineUnderTest.setUp(self.phone, mode)
         func hint() async -> AttemptHint? {
             _ = await app.perform(.lock)
             #expect(await app.unlock() == .done)

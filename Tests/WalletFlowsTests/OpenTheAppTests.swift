@@ -228,10 +228,10 @@ struct OpenTheAppTests {
     }
 
     @Test("an effect that fails for a version blocked meanwhile leads to the store, in every flow")
-    func blockedMeanwhile() {
-        func effects(_ first: AppUnderTest, _ steps: (inout AppUnderTest) -> Void) -> AppUnderTest {
+    func blockedMeanwhile() throws {
+        func effects(_ first: AppUnderTest, _ steps: (inout AppUnderTest) throws -> Void) rethrows -> AppUnderTest {
             var app = first
-            steps(&app)
+            try steps(&app)
             return app
         }
         let enrolling = effects(AppUnderTest()) {
@@ -262,7 +262,17 @@ struct OpenTheAppTests {
             $0.enter("135790")
             $0.enter("135790")
         }
-        for var app in [enrolling, checking, asking, resuming, showing, changing] {
+        let linking = try effects(ObtainPIDTests.atOffer()) { try ObtainPIDTests.link(&$0) }
+        let enabling = effects(ManageBiometricsTests.atStatus(.off, .face, passcode: false)) {
+            $0.tap(.enable)
+            $0.present()
+            $0.answer(.prompted(.confirmed))
+            ChangePINTests.confirm(&$0)
+        }
+        let disabling = effects(ManageBiometricsTests.atStatus(.fallback, .face, passcode: false)) {
+            $0.tap(.disable)
+        }
+        for var app in [enrolling, checking, asking, resuming, showing, changing, linking, enabling, disabling] {
             guard case .asks(let effect)? = app.state else {
                 Issue.record("no effect is asked for: \(String(describing: app.state))")
                 continue

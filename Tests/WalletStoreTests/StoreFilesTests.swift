@@ -142,6 +142,26 @@ struct StoreFilesTests {
         #expect(try StoreCheck.run(self.path) == last)
     }
 
+    @Test("opening a store compares the generation that SQLite finds with the mark's, and changes nothing before")
+    func openedGeneration() async throws {
+        let store = try self.folder.store()
+        let wallet = try await TestWallet(in: store)
+        _ = try await store.outcome(of: wallet.attempt(right: false))
+        let last = store.generation
+        await store.close()
+        let before = try DurableFile.read(self.path, atMost: 1 << 24)
+        // A mark without a page: the check before SQLite cannot compare its generation with the file's.
+        let mark = self.folder.file("wallets.db-mark")
+        try DurableFile.write(StoreMark.Content(generation: last + 1).encoded(), to: mark)
+        #expect(try StoreCheck.run(self.path) == last + 1)
+        #expect(throws: StoreOpenError.damaged(.behind(last: last, mark: last + 1))) {
+            try SQLiteWalletStore.open(folder: self.folder.path, key: .test)
+        }
+        #expect(try DurableFile.read(self.path, atMost: 1 << 24) == before)
+        try DurableFile.write(StoreMark.Content(generation: last).encoded(), to: mark)
+        await (try SQLiteWalletStore.open(folder: self.folder.path, key: .test)).close()
+    }
+
     @Test("a rollback journal, which would put older pages into the store, is refused with its path")
     func journal() async throws {
         await (try self.folder.store()).close()
