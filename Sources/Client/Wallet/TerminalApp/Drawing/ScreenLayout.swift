@@ -185,8 +185,10 @@ struct ScreenLayoutBuilder {
     }
 
     private func wrapped(_ text: String, _ style: TextStyle) -> [ScreenLayout.Line] {
-        Columns.wrap(Columns.harmless(text, self.palette), to: self.width).map {
-            ScreenLayout.Line(text: $0, style: style)
+        text.split(separator: "\n").flatMap { line in
+            Columns.wrap(Columns.harmless(String(line), self.palette), to: self.width).map {
+                ScreenLayout.Line(text: $0, style: style)
+            }
         }
     }
 }
