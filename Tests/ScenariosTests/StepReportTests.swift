@@ -25,7 +25,7 @@ struct StepReportTests {
     func records() async throws {
         let results = try await self.results()
         let steps = results[0].steps
-        #expect(steps.map(\.text) == ["set up pin: 024791", "kill app", "launch", "enter 111222"])
+        try #require(steps.map(\.text) == ["set up pin: 024791", "kill app", "launch", "enter 111222"])
         #expect(steps.map(\.line) == [4, 5, 6, 7])
         #expect(steps.map(\.picture.screen.step) == ["UC3.1/1.1", "", "UC2.3/1.3", "PF2.8/2.1"])
         #expect(steps[1].picture.place == .ended && steps[3].picture.behind?.step == "UC2.3/1.3")
