@@ -42,7 +42,9 @@ final class Pooler: Sendable {
         shutdown(target, Int32(SHUT_RDWR))
     }
 
-    private static func socket() -> Int32 { Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0) }
+    private static func socket() -> Int32 {
+        Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    }
 
     /// The socket's file has the name that libpq expects in a folder.
     private static func onAddress(_ folder: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
