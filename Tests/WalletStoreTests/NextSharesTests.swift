@@ -85,7 +85,7 @@ struct NextSharesTests {
         #expect(covered.count == 1 && !covered.contains(later.id))
     }
 
-    @Test("a wallet that takes the row number of a removed one gets none of its next shares")
+    @Test("a wallet that takes the row number or the id of a removed one gets none of its next shares")
     func reusedNumber() async throws {
         let removed = try await TestWallet(in: self.store, opened: false)
         try await self.store.beginShareRefresh(at: TestWallet.start)
@@ -93,6 +93,10 @@ struct NextSharesTests {
         #expect(reached.map(\.walletID) == [removed.id])
         #expect(try await self.store.sweep(unopenedSince: TestWallet.start + .seconds(1)) == 1)
         let other = try await TestWallet(in: self.store)
+        guard case .registered = try await self.store.register(removed.registration()) else {
+            Issue.record("the removed wallet's token cannot be used again")
+            return
+        }
         let next = NextShares(unlock: TestWallet.bytes(80), presence: TestWallet.bytes(80))
         try await self.store.offer(
             reached.map { OfferedShares(cursor: $0.cursor, walletID: $0.walletID, next: next) }
