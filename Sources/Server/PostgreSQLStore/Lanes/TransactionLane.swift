@@ -251,7 +251,7 @@ extension StoreTransaction {
 
     func find(_ selection: WalletSelection) throws -> WalletPage<FoundWallet> {
         let rows = try self.rows(of: selection, Self.foundColumns)
-        return try self.page(rows, selection) { row in
+        return try WalletPage(rows, of: selection) { row in
             let wallet: WalletID? = try? row.identifier(1)
             let narrow = row.bytesIfAny(2).flatMap { NarrowRow(decoding: $0) }
             return FoundWallet(
@@ -266,7 +266,7 @@ extension StoreTransaction {
 
     func records(_ selection: WalletSelection) throws -> WalletPage<WalletRecord> {
         let rows = try self.rows(of: selection, Self.recordColumns)
-        return try self.page(rows, selection) { row in
+        return try WalletPage(rows, of: selection) { row in
             let wallet: WalletID = try row.identifier(1)
             return WalletRecord(
                 cursor: UInt64(bitPattern: try row.number(0)),
@@ -295,8 +295,8 @@ extension StoreTransaction {
         )
     }
 
-    private func rows(of selection: WalletSelection, _ columns: String) throws -> PostgreSQLRows {
-        func start(_ cursor: UInt64?) -> PostgreSQLValue { .number(cursor.map { Int64(bitPattern: $0) } ?? .min) }
+    private func rows(of selection: WalletSelection, _ columns: String) throws -> [PostgreSQLRow] {
+        func start(_ cursor: UInt64?) -> PostgreSQLValue { .number(WalletSelection.start(cursor)) }
         let (source, values): (String, [PostgreSQLValue]) =
             switch selection {
             case .next(let after, let last, let limit):
@@ -314,7 +314,7 @@ extension StoreTransaction {
                 )
             case .these(let wallets): (Self.theseWallets, [.byteArrays(wallets.map(\.bytes))])
             }
-        return try self.run(Self.reading(columns, of: source), values)
+        return PostgreSQLRow.all(in: try self.run(Self.reading(columns, of: source), values))
     }
 
     static let nextWallets = """
@@ -337,19 +337,6 @@ extension StoreTransaction {
         left join recorded_blocks b on b.id = p.id
         order by p.place
         """
-    }
-
-    private func page<Wallet>(
-        _ rows: PostgreSQLRows,
-        _ selection: WalletSelection,
-        _ read: (PostgreSQLRow) throws -> Wallet
-    ) throws -> WalletPage<Wallet> {
-        let found = PostgreSQLRow.all(in: rows)
-        let isFull = found.count == selection.limit
-        return WalletPage(
-            wallets: try found.map(read),
-            next: isFull ? try found.last.map { UInt64(bitPattern: try $0.number(0)) } : nil
-        )
     }
 
     func firstAndLastPlace() throws -> (first: Int64, last: Int64)? {

@@ -105,7 +105,7 @@ extension StoreConnection {
             LEFT JOIN attempts a ON a.wallet = w.key LEFT JOIN recorded_blocks b ON b.wallet = w.key
             """
         )
-        return try self.page(rows, selection) { row in
+        return try WalletPage(rows, of: selection) { row in
             let (wallet, record): (WalletID?, [UInt8]?) = (try? row.identifier(1), try row.bytesIfAny(3))
             return FoundWallet(
                 cursor: UInt64(bitPattern: try row.number(0)),
@@ -137,7 +137,7 @@ extension StoreConnection {
                 LEFT JOIN recorded_blocks b ON b.wallet = w.key
             """
         )
-        return try self.page(rows, selection) { row in
+        return try WalletPage(rows, of: selection) { row in
             let wallet: WalletID = try row.identifier(1)
             return WalletRecord(
                 cursor: UInt64(bitPattern: try row.number(0)),
@@ -179,7 +179,6 @@ extension StoreConnection {
 
     /// Reads the cursor, the id and these columns.
     private func rows(of selection: WalletSelection, _ columns: String, _ joins: String) throws -> [Row] {
-        func start(_ cursor: UInt64?) -> Int64 { cursor.map { Int64(bitPattern: $0) } ?? .min }
         switch selection {
         case .next(let after, let last, let limit):
             return try Row.fetchAll(
@@ -188,7 +187,7 @@ extension StoreConnection {
                     SELECT w.key, w.id, \(columns) FROM wallets w \(joins)
                     WHERE w.key > ? AND w.key <= ? ORDER BY w.key LIMIT ?
                     """,
-                arguments: [start(after), last.map { Int64(bitPattern: $0) } ?? .max, limit]
+                arguments: [WalletSelection.start(after), last.map { Int64(bitPattern: $0) } ?? .max, limit]
             )
         case .ended(let after, let time, let limit):
             return try Row.fetchAll(
@@ -198,25 +197,13 @@ extension StoreConnection {
                     FROM ended x LEFT JOIN wallets w ON w.key = x.wallet AND x.at < ? \(joins)
                     WHERE x.wallet > ? ORDER BY x.wallet LIMIT ?
                     """,
-                arguments: [time.milliseconds, start(after), limit]
+                arguments: [time.milliseconds, WalletSelection.start(after), limit]
             )
         case .these(let wallets):
             let sql = "SELECT w.key, w.id, \(columns) FROM wallets w \(joins) WHERE w.id = ?"
             let statement = try self.db.makeStatement(sql: sql)
             return try wallets.flatMap { try Row.fetchAll(statement, arguments: [$0.blob]) }
         }
-    }
-
-    private func page<Wallet>(
-        _ rows: [Row],
-        _ selection: WalletSelection,
-        _ read: (Row) throws -> Wallet
-    ) throws -> WalletPage<Wallet> {
-        let isFull = rows.count == selection.limit
-        return WalletPage(
-            wallets: try rows.map(read),
-            next: isFull ? try rows.last.map { UInt64(bitPattern: try $0.number(0)) } : nil
-        )
     }
 
     func firstAndLastPlace() throws -> (first: Int64, last: Int64)? {

@@ -10,8 +10,11 @@ package enum WalletSelection: Sendable {
     /// The known ones of these wallets, in any order.
     case these([WalletID])
 
+    /// Returns the number after which a page begins; the first page begins after the least number.
+    package static func start(_ cursor: UInt64?) -> Int64 { cursor.map { Int64(bitPattern: $0) } ?? .min }
+
     /// The maximum number of wallets, or nil if there is none.
-    package var limit: Int? {
+    fileprivate var limit: Int? {
         switch self {
         case .next(_, _, let limit), .ended(_, _, let limit): limit
         case .these: nil
@@ -28,6 +31,17 @@ package struct WalletPage<Wallet: Sendable>: Sendable {
     package init(wallets: [Wallet], next: UInt64?) {
         self.wallets = wallets
         self.next = next
+    }
+
+    /// Reads the wallets of a selection from rows whose first column is the cursor.
+    package init<Row: StoredColumns>(
+        _ rows: [Row],
+        of selection: WalletSelection,
+        _ read: (Row) throws -> Wallet
+    ) throws {
+        let isFull = rows.count == selection.limit
+        self.wallets = try rows.map(read)
+        self.next = isFull ? try rows.last.map { UInt64(bitPattern: try $0.number(0)) } : nil
     }
 
     func compactMap<Other>(_ transform: (Wallet) throws -> Other?) rethrows -> WalletPage<Other> {

@@ -114,7 +114,7 @@ extension Scenario {
             switch step.action {
             case .phone(let name, _), .clone(let name):
                 guard LabServer.names.contains(name) else { return nil }
-                let message = "the lab uses the name \(name); choose another one for the phone"
+                let message = LabServer.refusal(of: name)
                 return ConfigProblem(source: path, line: step.line, key: "steps", message: message)
             default: return nil
             }

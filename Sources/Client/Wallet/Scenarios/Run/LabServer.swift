@@ -37,8 +37,14 @@ final class LabServer: Sendable {
         var time: Duration = .zero
     }
 
-    /// The names of the lab's folder and of its socket.
-    static let names = ["lab", "admin.sock"]
+    private static let labName = "lab"
+    private static let socketName = "admin.sock"
+    /// The names that the lab uses in a run's folder, beside the phones.
+    static let names = [labName, socketName]
+    /// The reason why a phone cannot have such a name.
+    static func refusal(of name: String) -> String {
+        "the lab uses the name \(name); choose another one for the phone"
+    }
 
     /// The timeout for admin commands.
     ///
@@ -52,9 +58,9 @@ final class LabServer: Sendable {
     ///   - settings: The settings that differ from the lab defaults, keyed by their names in docs/settings.md.
     ///   - logFile: The log file for all server processes, at level debug. If nil, their output is kept in memory.
     init(folder: String, binary: String, settings: [String: String], logFile: String? = nil) {
-        self.lab = LabFolder("\(folder)/\(Self.names[0])")
+        self.lab = LabFolder("\(folder)/\(Self.labName)")
         self.binary = binary
-        self.socket = "\(folder)/\(Self.names[1])"
+        self.socket = "\(folder)/\(Self.socketName)"
         var environment = [
             "REMOTE_PIN_LOG_FILE": "none", "REMOTE_PIN_LOG_LEVEL": "info", "REMOTE_PIN_ADMIN_SOCKET": self.socket,
             // A program built with the address sanitizer may exit while an event loop is still closing a channel.

@@ -185,7 +185,7 @@ final class ScenarioRun {
     func checkIsNew(_ name: String) throws(StepProblem) {
         guard self.phones[name] == nil else { throw .failed("the phone \(name) exists already") }
         guard !DurableFile.exists("\(self.folder)/\(name)") else {
-            throw .failed("the lab uses the name \(name); choose another one for the phone")
+            throw .failed(LabServer.refusal(of: name))
         }
     }
 
