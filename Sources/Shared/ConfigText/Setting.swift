@@ -71,7 +71,6 @@ extension SettingDeclaration {
 
     func value(_ value: ConfigValue, folder: String) -> (any Sendable)? { self.kind.read(value, folder) }
 
-    /// Returns whether two values of this setting are equal.
     func areEqual(_ one: any Sendable, _ other: any Sendable) -> Bool {
         guard let one = one as? Value, let other = other as? Value else {
             preconditionFailure("\(self.name) holds a value of another type")

@@ -68,7 +68,6 @@ package struct SettingsSources: Sendable {
     }
 }
 
-/// The text of a configuration file.
 package struct ConfigFile: Sendable {
     /// The path, for use in problems.
     package var path: String

@@ -12,7 +12,6 @@ internal import Synchronization
 /// Invariant: bytes are appended only behind those that this object has read or written, and only to the file that its
 /// path leads to. A file that was cut, extended, moved or replaced is not written again.
 package final class AppendFile: Sendable {
-    /// An error from appending bytes.
     package enum AppendError: Error, Hashable, Sendable {
         /// The bytes were not appended, so the file has not changed.
         case refused(FileError)
@@ -77,7 +76,6 @@ package final class AppendFile: Sendable {
         do throws(FileError) { return try AppendFile(reading: path) } catch .notFound { return nil }
     }
 
-    /// Returns the current length of the file.
     package func byteCount() throws(FileError) -> Int { try self.file.byteCount() }
 
     /// Reads at most `count` bytes from `offset`, and fewer only at the end of the file.

@@ -210,7 +210,6 @@ package enum DurableFile {
         try Descriptor(opening: self.folder(of: path), flags: O_RDONLY | O_DIRECTORY).synchronize()
     }
 
-    /// Returns the path of the folder that contains a file.
     package static func folder(of path: String) -> String {
         var path = Substring(path)
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }

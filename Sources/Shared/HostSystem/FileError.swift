@@ -36,7 +36,6 @@ package enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { "\(self.path): \(self.reason)" }
 
-    /// The file or folder.
     package var path: String {
         switch self {
         case .notFound(let path), .notAllowed(let path, errno: _), .readOnly(let path), .diskFull(let path, errno: _),

@@ -1,6 +1,5 @@
 internal import Glibc
 
-/// An error from acquiring a lock.
 package enum LockError: Error, Hashable, Sendable {
     /// Another process is holding the lock.
     ///

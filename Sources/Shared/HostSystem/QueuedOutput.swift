@@ -68,7 +68,6 @@ package final class QueuedOutput: Sendable {
         self.state.withLock { $0.report = text }
     }
 
-    /// Queues a line.
     package func write(_ text: String, importance: LineImportance = .normal) {
         let idle: OpenOutput? = self.state.withLock { state in
             state.queue.add(text, importance)
@@ -224,7 +223,6 @@ struct OutputQueue {
         self.byteCount += text.utf8.count
     }
 
-    /// Counts lines as dropped.
     mutating func drop(_ count: Int) {
         self.unreported += count
         self.droppedCount += count

@@ -13,7 +13,6 @@ package final class RecordFile: Sendable {
         self.file = try Descriptor(regular: path, flags: O_RDWR)
     }
 
-    /// Returns the length in bytes.
     package func length() throws(FileError) -> Int { try self.file.byteCount() }
 
     /// Extends the file to `length` with zeros and reserves disk space for it.
@@ -33,7 +32,6 @@ package final class RecordFile: Sendable {
         try self.file.read(count, at: offset)
     }
 
-    /// Writes all bytes.
     package func write(_ bytes: [UInt8], at offset: Int) throws(FileError) {
         try self.file.write(bytes, at: offset)
     }

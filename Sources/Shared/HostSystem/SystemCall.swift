@@ -215,7 +215,6 @@ struct Descriptor: ~Copyable {
         return bytes
     }
 
-    /// Returns the current length of the file.
     borrowing func byteCount() throws(FileError) -> Int {
         var status = stat()
         try SystemCall.retrying(self.path) { unsafe fstat(self.number, &status) }

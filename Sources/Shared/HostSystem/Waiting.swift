@@ -9,7 +9,6 @@ package final class AsyncLock: Sendable {
 
     package init() {}
 
-    /// The number of waiting tasks.
     package var waitingCount: Int { self.waiters.withLock(\.count) }
 
     /// Waits for the lock.
@@ -38,7 +37,6 @@ package final class KeyedAsyncLock<Key: Hashable & Sendable>: Sendable {
 
     package init() {}
 
-    /// Returns the number of tasks waiting for a key.
     package func waitingCount(_ key: Key) -> Int { self.waiters.withLock { $0[key]?.count ?? 0 } }
 
     /// Waits for a key's lock.
@@ -61,7 +59,6 @@ package final class KeyedAsyncLock<Key: Hashable & Sendable>: Sendable {
         next?.resume()
     }
 
-    /// Calls `body` while holding a key's lock.
     package func withLock<Result: Sendable, Failure: Error>(
         _ key: Key,
         _ body: () async throws(Failure) -> Result
@@ -79,7 +76,6 @@ private struct LockWaiters {
     private var isHeld = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
-    /// The number of waiting tasks.
     var count: Int { self.waiting.count }
 
     /// Acquires the lock if it is free, and returns whether it was.

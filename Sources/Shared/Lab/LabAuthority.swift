@@ -361,7 +361,6 @@ struct LabIssuer: Sendable {
     /// Servers outside of a lab reject roots that contain it.
     static let organization = DistinguishedName.labOrganization
 
-    /// Creates a self-signed root.
     static func root(_ subject: DistinguishedName) -> LabIssuer {
         let key = SigningKey()
         let template = Self.template(subject, key: key, serialNumber: LabSerial.random(), validity: LabDates.authority)

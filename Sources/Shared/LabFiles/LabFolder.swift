@@ -29,7 +29,6 @@ package struct LabFolder: Hashable, Sendable {
     package var certificateKeyFile: String { "\(self.serverFolder)/tls.key" }
     package var logFile: String { "\(self.serverFolder)/server.log" }
 
-    /// Whether the folder contains a lab.
     package var isLab: Bool { DurableFile.exists(self.labFile) }
 
     /// The maximum length of the path of a Unix socket in a lab.

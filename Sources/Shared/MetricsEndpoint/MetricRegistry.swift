@@ -212,7 +212,6 @@ extension MetricDefinition {
 /// Only defined metrics are exposed, and only with the label values listed in their definitions. This ensures that no
 /// code, id or address can end up in the output by mistake, and that the number of series is bounded.
 package struct MetricDefinition: Hashable, Sendable {
-    /// The type of a metric.
     package enum Kind: Hashable, Sendable {
         /// A count that never decreases while the process is running.
         case counter
@@ -234,7 +233,6 @@ package struct MetricDefinition: Hashable, Sendable {
         }
     }
 
-    /// The possible values of a label.
     package enum Values: Hashable, Sendable {
         /// One of the given values.
         case listed([String])

@@ -3,13 +3,10 @@ internal import Vocabulary
 
 /// Statistics about this process, as reported by Linux (proc_pid_stat(5)).
 struct ProcessFigures {
-    /// The CPU time in seconds.
     var cpu: Double
-    /// The resident memory in bytes.
     var residentMemory: Double
     var virtualMemory: Double
     var threads: Double
-    /// The start time in seconds since 1970.
     var start: Double
 
     /// The value of `sysconf(_SC_CLK_TCK)`, which is constant on Linux.
@@ -53,7 +50,6 @@ struct ProcessFigures {
     /// It is read only once per process, so that the start time does not change with the wall clock.
     private static let bootTime = Double(SystemClock.bootTime.milliseconds) / 1000
 
-    /// The number of open file descriptors.
     static var openFiles: Double? {
         guard let names = try? DurableFile.names(in: "/proc/self/fd") else { return nil }
         // Do not count the descriptor of the directory that is being read.

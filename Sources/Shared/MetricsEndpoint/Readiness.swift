@@ -9,7 +9,6 @@ internal import Synchronization
 ///
 /// Once a server is stopping, it never becomes ready again, no matter in which order the methods are called.
 package final class Readiness: Sendable {
-    /// The state of the server.
     package enum State: UInt8, Sendable, CaseIterable {
         /// The server is recovering its store or is not listening yet.
         case starting

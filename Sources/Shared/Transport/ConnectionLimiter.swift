@@ -41,7 +41,6 @@ struct ConnectionLimiter {
     /// Open connections above it stay open.
     mutating func limit(perSource most: Int) { self.limits.connectionsPerSource = most }
 
-    /// Whether the table is full.
     var isFull: Bool { self.count >= self.limits.connections }
 
     /// Counts a connection, or returns the reason if it is refused because of a limit.

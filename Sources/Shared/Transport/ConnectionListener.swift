@@ -13,7 +13,6 @@ final class ConnectionListener: Sendable {
         let tls: TLSHandshakeCompleted?
     }
 
-    /// An admitted connection.
     struct Connection {
         let channel: any Channel
         /// Nil until the first TLS record is complete.

@@ -394,7 +394,6 @@ struct InboundFrames {
     /// The number of reads since the last complete frame.
     private var pieceCount = 0
 
-    /// Counts a read.
     mutating func countPiece() {
         self.pieceCount += 1
     }

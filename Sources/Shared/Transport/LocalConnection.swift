@@ -70,7 +70,6 @@ package final class PortalConnection: Sendable {
         }
     }
 
-    /// Closes the connection gracefully.
     package func close() {
         self.calls.close()
     }

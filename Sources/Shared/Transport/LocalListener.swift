@@ -10,7 +10,6 @@ package import Wire
 /// if a group is set, also those of the group's members (mode 0660). The mode is set before the socket starts
 /// listening. For each connection, the kernel tells us which user it belongs to.
 package final class LocalListener: Sendable {
-    /// The answer to a call.
     package struct Answer: Sendable {
         /// The answer, which must not be longer than ``LocalListener/longestAnswer`` bytes.
         package var frame: [UInt8]

@@ -99,7 +99,6 @@ package enum ListenError: Error, Hashable, Sendable {
 }
 
 extension ListenError {
-    /// Converts a system error.
     init(_ error: any Error, address: String) {
         if let code = (error as? IOError)?.errnoCode {
             self.init(errno: code, address: address)
@@ -108,7 +107,6 @@ extension ListenError {
         }
     }
 
-    /// Converts an error number.
     init(errno code: Int32, address: String) {
         switch code {
         case EADDRINUSE: self = .addressInUse(address)
@@ -145,7 +143,6 @@ package struct ListenerObserver: Sendable {
     /// This is for logging and happens at most once per second.
     package var acceptFailure: @Sendable (_ reason: String) -> Void = { _ in }
 
-    /// An observer that ignores everything.
     package init() {}
 }
 

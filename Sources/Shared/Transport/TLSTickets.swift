@@ -19,7 +19,6 @@ final class TLSTickets: Sendable {
 
     init() {}
 
-    /// Adds a ticket.
     func add(_ ticket: TLSTicket) {
         self.stored.withLock { tickets in
             if tickets.count == Self.limit { tickets.removeFirst() }

@@ -13,7 +13,6 @@ public struct AttemptPolicy: Hashable, Sendable {
     /// rounds end without a block.
     public let blocks: [Duration]
 
-    /// The minimum and maximum number of rounds.
     package static let allowedRounds = 1...16
     /// The minimum and maximum number of wrong PINs in a round.
     package static let allowedAttempts = 1...16

@@ -7,7 +7,6 @@ package struct DeletionCode: Hashable, Sendable, CustomStringConvertible, Custom
     /// The 18 characters in upper case, without dashes.
     package let characters: String
 
-    /// The number of characters in a code.
     package static let length = 18
     /// Crockford's alphabet, which does not contain I, L, O and U.
     package static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")

@@ -127,11 +127,8 @@ public enum WalletIDKind: FixedBytesKind {
     /// Enough random bytes that no id is chosen twice.
     public static let byteCount = 16
 }
-/// The kind of ``PINKeyID``.
 package enum PINKeyIDKind: FixedBytesKind { package static let byteCount = 16 }
-/// The kind of ``AttemptID``.
 package enum AttemptIDKind: FixedBytesKind { package static let byteCount = 16 }
-/// The kind of ``ChannelBinding``.
 package enum ChannelBindingKind: FixedBytesKind { package static let byteCount = 32 }
 /// The kind of ``P256Signature``, which consists of r and s with 32 bytes each.
 package enum P256SignatureKind: FixedBytesKind { package static let byteCount = 64 }
@@ -141,7 +138,6 @@ public enum SHA256DigestKind: FixedBytesKind {
     public static let byteCount = 32
 }
 
-/// The kind of ``P256PublicKey``.
 package enum P256PublicKeyKind: FixedBytesKind {
     /// 0x04 followed by x and y, which have 32 bytes each.
     package static let byteCount = 65

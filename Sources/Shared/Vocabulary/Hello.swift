@@ -99,14 +99,12 @@ package struct DeviceText: Hashable, Sendable, CustomStringConvertible {
 ///
 /// It is used by operators and the update policy, but never trusted.
 package struct DeviceFacts: Hashable, Sendable {
-    /// The version of the app, as reported by the app.
     package let appVersion: AppVersion
     /// The version of the operating system, as reported by the app.
     package let osVersion: DeviceText
     /// The model, or nil if the device did not send it.
     package let model: DeviceText?
 
-    /// Creates the information reported by an app.
     package init(appVersion: AppVersion, osVersion: DeviceText, model: DeviceText?) {
         self.appVersion = appVersion
         self.osVersion = osVersion
@@ -118,13 +116,11 @@ package struct DeviceFacts: Hashable, Sendable {
 ///
 /// Rules are ordered. The first one that matches a version applies.
 package struct UpdateRule: Hashable, Sendable {
-    /// The verdict of a rule.
     package enum Word: Hashable, Sendable {
         /// The versions are current.
         case ok
         /// An update is available.
         case notify
-        /// An update is recommended.
         case recommend
         /// The versions will be blocked from the given time on, and an update is available.
         case warn(until: Timestamp)
@@ -152,7 +148,6 @@ package struct UpdateRule: Hashable, Sendable {
         self.word = word
     }
 
-    /// Returns whether a version is in the range.
     package func fits(_ version: AppVersion) -> Bool {
         if let from, version < from { return false }
         if let below, version >= below { return false }
@@ -205,7 +200,6 @@ package enum Rollout: Hashable, Sendable {
 
     /// The maximum number of wallets in a list.
     package static let mostWallets = 1000
-    /// The allowed percentages.
     package static let allowedPercentages = 0...100
 
     /// Whether the list or percentage is allowed.

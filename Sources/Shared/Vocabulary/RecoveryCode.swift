@@ -43,5 +43,4 @@ public struct RecoveryCode: Hashable, Sendable, CustomStringConvertible, CustomD
 /// It does not reveal the code.
 package typealias RecoveryCodeMAC = FixedBytes<RecoveryCodeMACKind>
 
-/// The kind of ``RecoveryCodeMAC``.
 package enum RecoveryCodeMACKind: FixedBytesKind { package static let byteCount = 32 }

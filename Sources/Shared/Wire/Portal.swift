@@ -70,7 +70,6 @@ package enum PortalResult: Hashable, Sendable {
 }
 
 extension PortalRequest {
-    /// Encodes this as the payload of a frame.
     package func encoded() -> [UInt8] {
         encode(remotepin__v1__portal_request__init) { root in
             root.set(\.id, self.id)
@@ -79,7 +78,6 @@ extension PortalRequest {
         }
     }
 
-    /// Decodes the payload of a frame.
     package init(decoding frame: [UInt8]) throws(WireError) {
         self = try decode(frame, remotepin__v1__portal_request__unpack, id: \.id) { root throws(FieldFault) in
             PortalRequest(
@@ -92,7 +90,6 @@ extension PortalRequest {
 }
 
 extension PortalResponse {
-    /// Encodes this as the payload of a frame.
     package func encoded() -> [UInt8] {
         encode(remotepin__v1__portal_response__init) { root in
             root.set(\.id, self.id)
@@ -100,7 +97,6 @@ extension PortalResponse {
         }
     }
 
-    /// Decodes the payload of a frame.
     package init(decoding frame: [UInt8]) throws(WireError) {
         self = try decode(frame, remotepin__v1__portal_response__unpack, id: \.id) { root throws(FieldFault) in
             PortalResponse(id: root.id, result: try PortalResult(reading: root))

@@ -15,7 +15,6 @@ package struct Response: Sendable {
     }
 }
 
-/// The result of a call.
 package enum CallResult: Sendable {
     case hello(ServerTerms)
     case beginEnrollment(Enrollment)
@@ -123,7 +122,6 @@ package enum SessionOpening: Sendable {
 }
 
 package struct ActiveWallet: Sendable {
-    /// The id of the current PIN key.
     package var pinKeyID: PINKeyID
     package var pinState: PINState
     package var attempts: AttemptCounts

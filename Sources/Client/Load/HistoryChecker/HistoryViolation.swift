@@ -23,7 +23,6 @@ package enum HistoryViolation: Error, Hashable, Sendable {
     case impossibleOpening(said: PINState, possible: [PINState])
     /// The reported PIN key cannot be the result of any change.
     case impossiblePINKey
-    /// The verdict has no receipt.
     case missingReceipt
     /// A receipt does not match its verdict.
     ///

@@ -23,7 +23,6 @@ package enum WalletResponse: Hashable, Sendable {
     case verdict(PINVerdict, VerdictPlace?)
     /// The PIN was accepted, but the share in the response does not belong to this wallet.
     case validWithForeignShare
-    /// A session was opened.
     case opened(PINState, generation: Int)
     /// The PIN was not judged because a different PIN key is current.
     ///
@@ -56,7 +55,6 @@ package struct VerdictPlace: Hashable, Sendable {
         self.isJudged = isJudged
     }
 
-    /// Creates the place stated in a receipt.
     package init(epoch: UInt64, _ leaf: AttemptLeaf) {
         self.init(epoch: epoch, number: leaf.number, isJudged: leaf.outcome != .notJudged)
     }

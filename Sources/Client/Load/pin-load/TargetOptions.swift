@@ -110,7 +110,6 @@ struct FleetOptions: ParsableArguments {
     @Flag(help: "Ignore the histories of earlier runs, after the server's store was restored from a backup.")
     var forgetHistories = false
 
-    /// Opens the file for a server.
     func open(for target: Target) throws(PinLoadFailure) -> Fleet {
         do throws(FleetError) {
             let fleet = try Fleet.open(self.wallets, for: target.fingerprint)

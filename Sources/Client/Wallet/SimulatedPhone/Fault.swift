@@ -4,9 +4,7 @@ package import Vocabulary
 ///
 /// Each fault represents an attack or a defect. The verifier must reject it for the reason returned by ``reason(on:)``.
 package enum Fault: String, Hashable, Sendable, CaseIterable, Codable {
-    /// The evidence is for a different challenge.
     case wrongChallenge = "wrong-challenge"
-    /// The key was requested by a different app.
     case otherApp = "other-app"
     /// A certificate expired an hour ago.
     case expired
@@ -18,18 +16,15 @@ package enum Fault: String, Hashable, Sendable, CaseIterable, Codable {
     case truncated
     /// One of the certificates is not signed by its issuer.
     case brokenSignature = "broken-signature"
-    /// An intermediate certificate is missing.
     case missingCertificate = "missing-certificate"
     /// The chain only consists of a single certificate.
     case loneCertificate = "lone-certificate"
 
-    /// The bootloader is unlocked.
     case unlockedBootloader = "unlocked-bootloader"
     /// The operating system is signed with the user's own key.
     case selfSignedSystem = "self-signed-system"
     /// The hardware does not report how the system was booted.
     case noRootOfTrust = "no-root-of-trust"
-    /// The key is stored in software.
     case softwareLevel = "software-level"
     /// The app was signed by someone else.
     case otherSigner = "other-signer"
@@ -41,7 +36,6 @@ package enum Fault: String, Hashable, Sendable, CaseIterable, Codable {
     case oldVendorPatchLevel = "old-vendor-patch-level"
     /// The boot image's patch level is January 2019.
     case oldBootPatchLevel = "old-boot-patch-level"
-    /// The key was imported.
     case importedKey = "imported-key"
     /// The key is not authorized for signing.
     case wrongPurpose = "wrong-purpose"

@@ -4,7 +4,6 @@ internal import WalletFlows
 ///
 /// The keys shown next to the actions come from this map.
 struct KeyMap: Hashable, Sendable {
-    /// An action and its key.
     struct Entry: Hashable, Sendable {
         var key: Character
         var title: String

@@ -57,7 +57,6 @@ package struct Picture: Hashable, Sendable {
         self.behind = nil
     }
 
-    /// Updates the phone's status line.
     package mutating func show(_ status: PhoneStatus) {
         self.phone = status.system
         self.states = status.states
@@ -65,7 +64,6 @@ package struct Picture: Hashable, Sendable {
         self.words = status.words
     }
 
-    /// The keys for the current screen.
     var keys: KeyMap { KeyMap(self.screen, self.words) }
 
     /// A link being typed, and where it supposedly comes from.

@@ -88,13 +88,10 @@ package enum Effect: Equatable, Sendable {
     }
 }
 
-/// The outcome of an ``Effect``.
 package enum Answer: Sendable {
     /// The server's verdict on this version of the app, and whether the solution is revoked.
     case updatePolicy(UpdateVerdict, solutionRevoked: Bool)
-    /// This wallet's status on the server.
     case status(WalletStatus)
-    /// The state of this wallet's PIN attempts.
     case pinState(PINState)
     /// The answer to ``Effect/checkPIN(_:)``, and to any other instruction if its PIN is wrong.
     case verdict(PINVerdict)
@@ -102,13 +99,11 @@ package enum Answer: Sendable {
     case enrolled
     /// The new PIN has replaced the old one, and the change is durable.
     case pinChanged
-    /// The wallet's deletion code.
     case deletionCode(DeletionCode)
     /// The local data has been deleted.
     ///
     /// `serverTold` is false if the server has to be notified at a later launch.
     case wiped(serverTold: Bool)
-    /// The progress of the setup has been stored.
     case progressKept
     /// The answer to ``Effect/prompt(_:_:)``, ``Effect/unlockWithBiometrics(_:)``,
     /// ``Effect/confirmWithBiometrics(_:)`` and ``Effect/migrateBiometrics(_:)``.
@@ -140,7 +135,6 @@ package enum Answer: Sendable {
     }
 }
 
-/// The status of this wallet on the server.
 package enum WalletStatus: Hashable, Sendable {
     /// The wallet can be used.
     case active

@@ -310,7 +310,6 @@ struct FlowStack: Sendable {
 
     var isEmpty: Bool { self.frames.isEmpty }
 
-    /// The current flow.
     var top: (any Flow)? { self.frames.last?.flow }
 
     /// The current flow's dialog, or nil if it has not shown one yet.

@@ -20,7 +20,6 @@ public final class PINEntry: Sendable, CustomStringConvertible, CustomReflectabl
         self.attemptID = .random()
     }
 
-    /// Calls `body` with the PIN.
     package func withPIN<Result: ~Copyable, Failure: Error>(
         _ body: (borrowing PIN) throws(Failure) -> Result
     ) throws(Failure) -> Result {

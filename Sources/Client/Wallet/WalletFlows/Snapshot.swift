@@ -15,7 +15,6 @@ package struct Snapshot: Sendable {
     /// The app version that the update policy's answers apply to.
     package var appVersion: AppVersion
     package var isRooted = false
-    /// The progress of this wallet's setup.
     package var setup = SetupProgress.notStarted
     /// Whether the data key is not in memory.
     ///

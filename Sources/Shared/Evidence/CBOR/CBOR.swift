@@ -54,7 +54,6 @@ package indirect enum CBOR: Hashable, Sendable {
         return bytes
     }
 
-    /// Whether this is a map.
     package var isMap: Bool {
         guard case .map = self else { return false }
         return true
@@ -71,11 +70,8 @@ package enum CBORError: Error, Hashable {
     case trailingBytes(Int)
     /// A length or number is not in its shortest form.
     case notMinimal
-    /// A length is indefinite.
     case indefiniteLength
-    /// A map has a duplicate key.
     case duplicateKey
-    /// Items are nested too deeply.
     case tooDeep
     /// The encoding has more items than any attestation.
     case tooManyItems

@@ -114,7 +114,6 @@ package struct Certificate: Hashable, Sendable {
     }
 }
 
-/// An extension in a certificate.
 package struct CertificateExtension: Hashable, Sendable {
     package let identifier: OID
     package let isCritical: Bool
@@ -254,7 +253,6 @@ package struct SubjectPublicKey: Hashable, Sendable {
         try self.init(try DERNode(parsing: encoded))
     }
 
-    /// Creates a P-256 key.
     package init(_ key: P256PublicKey) {
         self.kind = .p256
         self.content = key.bytes

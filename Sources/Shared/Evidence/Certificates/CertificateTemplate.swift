@@ -104,7 +104,6 @@ extension CertificateExtension {
         return CertificateExtension(.subjectAlternativeName, value: DERWriter.sequence(of: names))
     }
 
-    /// Returns Android's key attestation extension.
     package static func attestation(_ description: KeyDescription) -> CertificateExtension {
         CertificateExtension(.keyDescription, value: description.encoded)
     }

@@ -8,7 +8,6 @@ package import Vocabulary
 package struct SigningKey: Sendable {
     private let key: P256.Signing.PrivateKey
 
-    /// Creates a random key.
     package init() {
         self.key = P256.Signing.PrivateKey()
     }

@@ -11,7 +11,6 @@ package enum DERError: Error, Hashable {
     case tooManyValues
     /// A value has an unexpected type.
     case expected(String)
-    /// A structure is missing a required member.
     case missing(String)
     /// A number has too many bytes or is not in its shortest form.
     case number

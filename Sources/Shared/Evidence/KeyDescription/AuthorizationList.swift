@@ -70,7 +70,6 @@ package struct AuthorizationList: Hashable, Sendable {
         return values.compactMap { Int(exactly: $0) }
     }
 
-    /// Returns the text for `tag`, or nil if it is missing.
     package func text(_ tag: AuthorizationTag) -> String? {
         guard case .text(let bytes) = self[tag] else { return nil }
         return String(decoding: bytes, as: UTF8.self)

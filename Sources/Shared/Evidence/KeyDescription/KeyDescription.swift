@@ -11,7 +11,6 @@ package struct KeyDescription: Hashable, Sendable {
     ///
     /// They only prove something if the system was verified when it booted.
     package var softwareEnforced: AuthorizationList
-    /// The properties enforced by the secure hardware.
     package var hardwareEnforced: AuthorizationList
 
     package init(

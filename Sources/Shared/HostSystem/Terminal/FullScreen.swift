@@ -289,7 +289,6 @@ extension FullScreen {
     }
 }
 
-/// A key press.
 package enum Key: Hashable, Sendable {
     /// A printable ASCII character, identified by its code.
     ///

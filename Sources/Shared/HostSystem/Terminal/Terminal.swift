@@ -3,7 +3,6 @@ internal import Vocabulary
 
 /// The user's terminal.
 package enum Terminal {
-    /// Returns whether a descriptor is a terminal.
     package static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
     /// Returns the width of a terminal, or nil if the descriptor is not a terminal.
@@ -124,7 +123,6 @@ private struct EchoOff: ~Copyable {
     consuming func restore() {}
 }
 
-/// An error from reading a line.
 package enum InputError: Error, Hashable, Sendable {
     /// The input ended before the end of the line.
     ///

@@ -151,7 +151,6 @@ struct Burst {
     }
 }
 
-/// The result of a burst.
 struct BurstResult: Sendable {
     /// Whether the server accepted the right guess.
     var isRightIn = false

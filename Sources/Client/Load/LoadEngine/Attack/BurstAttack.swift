@@ -19,14 +19,12 @@ package struct BurstAttack: Sendable {
     /// The number of retries if the server refuses for a transient reason.
     var maxRetries = 50
 
-    /// The progress of an attack.
     package struct Progress: Sendable {
         package let bursts: Int
         package let of: Int
         package let statistics: BurstStatistics
         /// The time since the start.
         package let elapsed: Duration
-        /// The totals of all responses so far.
         package let totals: Totals
 
         /// The estimated time for the remaining bursts.
@@ -238,7 +236,6 @@ package struct BurstPlan: Hashable, Sendable {
         self.connections == self.size ? "burst:\(self.size)" : "burst:\(self.size)/\(self.connections)"
     }
 
-    /// The plan entries shown in a report.
     package var entries: [(name: String, value: String)] {
         [
             ("attack", self.text), ("repeat", "\(self.repetitions)"), ("connections", "\(self.connections)"),
@@ -249,7 +246,6 @@ package struct BurstPlan: Hashable, Sendable {
     /// The largest number of guesses on one connection.
     package var mostOnOneConnection: Int { (self.size + self.connections - 1) / self.connections }
 
-    /// Returns the plan for the engine's context.
     func loadPlan() throws(PlanProblem) -> LoadPlan {
         var plan = LoadPlan(
             try Stages.constant(Double(self.connections), .connections, for: .seconds(1), place: "--attack")
@@ -276,10 +272,8 @@ struct AttackQueue {
     /// Takes the ready wallet that was attacked least recently.
     mutating func take() -> Int? { self.ready.popFirst() }
 
-    /// Adds a wallet that can be attacked again.
     mutating func append(_ index: Int) { self.ready.append(index) }
 
-    /// Adds a wallet that is blocked.
     mutating func append(_ index: Int, blockedUntil end: Timestamp) { self.blocked.append((end, index)) }
 
     /// The end of the last block, or nil if no wallet is blocked.
@@ -298,7 +292,6 @@ struct IntervalCollector {
     let recorder: Recorder
     let connections: Int
     private(set) var intervals: [Interval] = []
-    /// The totals over all intervals.
     private(set) var totals = Totals()
     private var last = Duration.zero
 

@@ -171,7 +171,6 @@ extension BurstStatistics {
         }
     }
 
-    /// The conclusion as a sentence.
     package var sentence: String {
         let measured =
             "the right guess was accepted in \(self.timesIn) of \(self.bursts) bursts (\(Self.percent(self.share)))"

@@ -47,7 +47,6 @@ package final class CrashingServer: Sendable {
 
     /// The server was killed and did not serve again.
     enum UnfinishedCrash: Sendable {
-        /// The server did not come back.
         case notBack
         /// The run was ended during the restart.
         case cutOff
@@ -208,7 +207,6 @@ package final class CrashingServer: Sendable {
     /// Kills it if it does not end in time.
     package func stop() async { await self.state.withLock(\.program).terminate(within: self.patience) }
 
-    /// The table of crashes for the report.
     package var section: ReportSection {
         let (crashes, last) = self.state.withLock { ($0.crashes, $0.last) }
         let times = crashes.map(\.starting).sorted()

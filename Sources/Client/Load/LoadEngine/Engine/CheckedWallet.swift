@@ -88,7 +88,6 @@ final class CheckedWallet: Sendable {
         self.state.withLock { $0.history.serverEnded(by: now) }
     }
 
-    /// Returns whether this was the last operation with a PIN.
     func isLastPIN(_ id: Int) -> Bool { self.state.withLock { $0.lastPINID == id } }
 
     /// Returns whether one more wrong PIN would still be within the plan's limit.

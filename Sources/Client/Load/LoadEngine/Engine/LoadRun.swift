@@ -243,7 +243,6 @@ package struct MeasuredRun: Sendable {
     package let notes: [String]
 }
 
-/// The progress of a run.
 package enum LoadProgress: Sendable {
     /// Sessions are being opened before the clock starts.
     ///
@@ -300,7 +299,6 @@ package enum RunError: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Converts any error thrown by a run against a target.
     init(_ error: any Error, at target: Target) {
         switch error {
         case let error as RunError: self = error

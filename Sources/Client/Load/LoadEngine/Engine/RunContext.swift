@@ -30,7 +30,6 @@ struct RunContext: Sendable {
     private let servers: [Server]
     private let sources: [String]
 
-    /// A server with its TLS contexts.
     private struct Server {
         let target: Target
         let contexts: [TLSClientContext]
@@ -119,7 +118,6 @@ struct RunContext: Sendable {
 
     var policy: AttemptPolicy { self.terms.policy }
 
-    /// The server's clock now.
     var serverTime: Timestamp { self.clock.wall(at: self.clock.now) }
 
     func lane(of number: Int) -> Lane { self.lanes[number % Self.shardCount] }
@@ -348,7 +346,6 @@ struct RunClock: Sendable {
         self.wall = wall
     }
 
-    /// The time since the start.
     var now: Duration { ContinuousClock.now - self.start }
 
     /// Returns the server's clock at a moment of the run.
@@ -386,7 +383,6 @@ final class RunGauges: Sendable {
     let wanted = Atomic(0)
     /// The number of wrong PINs replaced with right ones, so that no wallet is blocked.
     let replaced = Atomic(0)
-    /// The number of connections resumed with a ticket.
     let resumed = Atomic(0)
     /// The number of connections made so far.
     ///

@@ -95,7 +95,6 @@ final class UserScheduler: Sendable {
 struct FinalCheck {
     let run: RunContext
 
-    /// The time limit for the whole check.
     private static let limit: Duration = .seconds(10)
     /// The time to wait before giving up if not a single session could be opened.
     private static let patience: Duration = .seconds(3)

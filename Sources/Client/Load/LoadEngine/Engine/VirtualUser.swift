@@ -32,7 +32,6 @@ final class VirtualUser {
     /// The next session uses the same wallet, because this shows whether the server forgot counted attempts in a crash.
     var lost: Lost?
     var backoff = Backoff()
-    /// The time of the last verdict.
     private var lastVerdict: Duration?
 
     struct Lost {
@@ -99,7 +98,6 @@ final class VirtualUser {
         return true
     }
 
-    /// Waits until the given time.
     private func wait(until time: Duration) async {
         while !self.run.gauges.isStopping {
             let now = self.clock.now
@@ -234,7 +232,6 @@ final class VirtualUser {
         }
     }
 
-    /// Returns whether the action was meant to have this outcome.
     private func isExpected(_ outcome: Outcome, of action: Action) -> Bool {
         switch action {
         case .right: outcome == .valid

@@ -29,7 +29,6 @@ package struct Target: Sendable {
     package enum Problem: Error, Hashable, CustomStringConvertible {
         case file(FileError)
         case lab(LabError)
-        /// The path is not a lab.
         case noLab(path: String)
         /// The lab has no address yet.
         case neverServed(path: String)

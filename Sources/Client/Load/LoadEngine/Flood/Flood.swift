@@ -2,14 +2,12 @@ internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
 
-/// The progress of a flood.
 package struct FloodProgress: Hashable, Sendable {
     package var elapsed: Duration
     /// The number of connections opened so far.
     package var opened: Int
     /// The number of connections that are currently open.
     package var held: Int
-    /// The number of connections closed by the server.
     package var closedByServer: Int
     /// The number of connections that could not be opened, because they were refused or timed out.
     package var notOpened: Int
@@ -50,7 +48,6 @@ package final class Flood: Sendable {
         self.port = port
     }
 
-    /// The current progress.
     package var progress: FloodProgress {
         let (opened, ended) = (self.counts.opened.load(ordering: .relaxed), self.counts.ended.load(ordering: .relaxed))
         let ownCloses = self.counts.closed.load(ordering: .relaxed)
@@ -66,7 +63,6 @@ package final class Flood: Sendable {
         )
     }
 
-    /// Ends the flood early.
     package func stop() {
         self.isStopped.store(true, ordering: .relaxed)
     }
@@ -145,7 +141,6 @@ package final class Flood: Sendable {
     }
 }
 
-/// Counters for a flood.
 final class FloodCounts: Sendable {
     let waiting = Atomic<Int>(0)
     let opened = Atomic<Int>(0)
@@ -177,7 +172,6 @@ package enum FloodKind: String, CaseIterable, Sendable {
     var closesAtOnce: Bool { self == .churn }
 }
 
-/// The plan for a flood.
 package struct FloodPlan: Sendable {
     /// The kinds of successive connections.
     ///

@@ -231,9 +231,7 @@ package struct ProofPlan: Sendable {
     ///
     /// Each is injected about equally often.
     package var faults: [String] = []
-    /// The mean time between faults.
     package var faultEvery: Duration = .seconds(20)
-    /// The mean duration of a fault.
     package var faultFor: Duration = .seconds(3)
     /// A program that is called with the id of a wallet to revoke, or nil for a run without revocations.
     package var revoke: OperatorProgram?
@@ -317,7 +315,6 @@ package struct OperatorProgram: Sendable {
         package let description: String
     }
 
-    /// Runs the program and returns its output.
     @discardableResult
     package func run(_ arguments: [String]) async throws(Failure) -> String {
         let result = await finished(within: Self.timeLimit) { await self.result(of: arguments) }

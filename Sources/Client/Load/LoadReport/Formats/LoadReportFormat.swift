@@ -1,4 +1,3 @@
-/// The output format of a report.
 package enum LoadReportFormat: String, Sendable, CaseIterable {
     /// A summary for a terminal.
     case text
@@ -25,7 +24,6 @@ extension RunResult {
 }
 
 extension RunResult {
-    /// The summary for a terminal.
     var summaryText: String {
         let all = self.totals.figures()
         let rate = self.totals.rate.map { NumberText.rate($0) + ": " } ?? ""

@@ -48,7 +48,6 @@ package enum NumberText {
         return (count < 0 ? "−" : "") + groups + text
     }
 
-    /// Formats a number with the given number of decimal places.
     static func fixed(_ value: Double, _ decimals: Int) -> String {
         guard value.isFinite else { return value.isNaN ? "nan" : value < 0 ? "-inf" : "inf" }
         let scale = (0..<decimals).reduce(1.0) { scale, _ in scale * 10 }

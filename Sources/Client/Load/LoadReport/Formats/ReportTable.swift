@@ -15,7 +15,6 @@ struct ReportTable {
         init(stringLiteral text: String) { self.init(text) }
     }
 
-    /// A row, with its heading and the other cells.
     struct Row {
         let head: Cell
         let cells: [Cell]
@@ -72,7 +71,6 @@ struct ReportPart {
     var items: [String] = []
     var tables: [ReportTable] = []
 
-    /// The lines for a terminal.
     var lines: [String] {
         let verdict = self.verdict.map { $0 == "failed" ? ": FAILED" : ": \($0)" } ?? ""
         let tables = self.tables.flatMap { ($0.isCaptionHidden ? [] : ["\($0.caption):"]) + $0.lines }

@@ -11,7 +11,6 @@ package struct Interval: Sendable, Equatable, Codable {
     ///
     /// Answers to operations still in flight are counted, but the duration of the interval is not.
     package var isTail: Bool
-    /// The name of the stage in the plan.
     package var stage: String?
     /// Counts and times by operation.
     ///
@@ -68,9 +67,7 @@ package struct Interval: Sendable, Equatable, Codable {
     package var totals: Totals { Totals(ofAll: CollectionOfOne(self)) }
 }
 
-/// The counts and times for one operation.
 package struct OperationFigures: Sendable, Equatable, Codable {
-    /// The number of operations by outcome.
     package var outcomes: [Outcome: Int] = [:]
     /// The number of answers other than the expected one.
     package var unexpected = 0
@@ -94,7 +91,6 @@ package struct OperationFigures: Sendable, Equatable, Codable {
     /// The number of operations that ended with a verdict.
     package var answered: Int { self.outcomes.reduce(0) { $0 + ($1.key.isFailure ? 0 : $1.value) } }
 
-    /// Adds the counts and times of `other`.
     package mutating func add(_ other: OperationFigures) {
         self.outcomes.merge(other.outcomes, uniquingKeysWith: +)
         self.unexpected += other.unexpected
@@ -113,13 +109,11 @@ package struct Violations: Sendable, Equatable, Codable {
 
     package init() {}
 
-    /// Adds one violation.
     package mutating func add(_ text: String) {
         self.count += 1
         if self.examples.count < Self.exampleLimit { self.examples.append(text) }
     }
 
-    /// Adds the violations of `other`.
     package mutating func add(_ other: Violations) {
         self.count += other.count
         self.examples += other.examples.prefix(max(Self.exampleLimit - self.examples.count, 0))
@@ -127,7 +121,6 @@ package struct Violations: Sendable, Equatable, Codable {
 }
 
 extension Duration {
-    /// The duration in whole microseconds.
     var inMicroseconds: Int64 {
         let (seconds, attoseconds) = self.components
         return seconds * 1_000_000 + attoseconds / 1_000_000_000_000
@@ -149,7 +142,6 @@ package struct Gauges: Sendable, Equatable, Codable {
     package var plannedRate: Double?
     /// The CPU seconds used by the server process in this interval.
     package var serverCPUSeconds: Double?
-    /// The resident memory of the server process in bytes.
     package var serverResidentBytes: Int?
     /// The CPU seconds used by pin-load in this interval.
     package var toolCPUSeconds: Double?

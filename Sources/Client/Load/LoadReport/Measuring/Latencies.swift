@@ -75,7 +75,6 @@ package struct Latencies: Sendable, Equatable {
         return self.max
     }
 
-    /// Adds the counts of `other`.
     package mutating func add(_ other: Latencies) {
         guard !self.isEmpty else {
             self = other
@@ -100,7 +99,6 @@ package struct Latencies: Sendable, Equatable {
         self.cells = merged + self.cells[mine...] + other.cells[theirs...]
     }
 
-    /// Returns the same distribution as a `Histogram`.
     func histogram() -> Histogram<UInt64> {
         var histogram = Self.layout
         for cell in self.cells { histogram.record(cell.value, count: cell.count) }

@@ -4,9 +4,7 @@ package enum Operation: String, Sendable, CaseIterable, Codable, CodingKeyRepres
     case check
     /// Opening a new connection and session and checking a PIN.
     case unlock
-    /// Changing the PIN.
     case changePIN = "change-pin"
-    /// Registering a wallet.
     case register
 
     /// Orders the cases as declared, which is also their order in every report.
@@ -23,19 +21,15 @@ package enum Operation: String, Sendable, CaseIterable, Codable, CodingKeyRepres
     }
 }
 
-/// The result of an operation.
 package enum Outcome: Hashable, Sendable {
     /// The PIN was right.
     case valid
-    /// The PIN was wrong.
     case wrong
     /// Rejected without a check, because the wallet is temporarily blocked.
     case blocked
     /// Rejected without a check, because the wallet is permanently blocked.
     case blockedPermanently
-    /// The PIN was changed.
     case changed
-    /// The wallet was registered.
     case registered
     /// No verdict arrived.
     ///

@@ -154,7 +154,6 @@ struct LaneCounts: Sendable {
         self.operations[rank]?.record(sample)
     }
 
-    /// Adds the counts of `other`.
     mutating func add(_ other: LaneCounts) {
         for (rank, counts) in other.operations.enumerated() {
             guard let counts, !counts.isEmpty else { continue }
@@ -177,7 +176,6 @@ struct LaneCounts: Sendable {
     }
 }
 
-/// The counts for one operation.
 private struct OperationCounts: Sendable {
     private var answers: [Int] = Array(repeating: 0, count: Outcome.answers.count)
     private var failures: [String: Int] = [:]

@@ -30,7 +30,6 @@ package struct Totals: Sendable, Equatable {
     /// Creates empty sums.
     package init() {}
 
-    /// Sums up `intervals`.
     package init(of intervals: some Sequence<Interval>) {
         for interval in intervals { self.add(interval) }
     }

@@ -291,12 +291,10 @@ struct Chart {
         self.bands.append(self.stretch(from: start, to: end, label))
     }
 
-    /// Adds a tooltip.
     mutating func addHint(from start: Double, to end: Double, _ label: String) {
         self.hints.append(self.stretch(from: start, to: end, label))
     }
 
-    /// Adds a vertical line.
     mutating func addMark(at value: Double, _ label: String) {
         self.marks.append(Tick(place: Self.across(value, self.x), label: label))
     }
@@ -418,7 +416,6 @@ struct Timeline {
         let totals: Totals
         /// The sums over all operations.
         let figures: OperationFigures
-        /// The gauges at the end.
         let gauges: Gauges
         let plannedRate: Double?
 

@@ -1,7 +1,6 @@
 internal import ConfigText
 internal import FoundationEssentials
 
-/// The result of a run, used to create every report.
 package struct RunResult: Sendable, Equatable {
     package var setting: RunSetting
     /// The intervals in chronological order, including the warm-up.
@@ -37,10 +36,8 @@ package struct RunResult: Sendable, Equatable {
         self.notes = notes
     }
 
-    /// The intervals after the warm-up.
     package var measuredIntervals: [Interval] { self.intervals.filter { !$0.isWarmup } }
 
-    /// Whether the run passed, with no ``failures``.
     package var isSuccess: Bool { self.failures.isEmpty }
 
     /// The exit code of `pin-load run`.
@@ -50,9 +47,7 @@ package struct RunResult: Sendable, Equatable {
     }
 }
 
-/// The reason a run ended.
 package enum RunEnd: String, Sendable, Equatable, Codable {
-    /// The plan was completed.
     case completed
     /// A user interrupted the run.
     ///
@@ -176,7 +171,6 @@ extension RunResult {
     /// The JSON described by docs/load-result.schema.json, with a newline at the end.
     package var jsonText: String { JSONText.encoded(self) + "\n" }
 
-    /// Reads JSON written by ``jsonText``.
     package init(json: [UInt8]) throws(RunResultError) {
         let data = Data(json)
         let decoder = JSONDecoder()

@@ -4,7 +4,6 @@ package struct RunSetting: Sendable, Equatable, Codable {
     package var command: [String]
     /// The start time in ms since 1970.
     package var startMilliseconds: Int64
-    /// The seed for all random choices.
     package var seed: UInt64
     /// The host and port of the server.
     package var target: String
@@ -61,7 +60,6 @@ package struct RunSetting: Sendable, Equatable, Codable {
     }
 }
 
-/// A setting in a plan.
 package struct PlanEntry: Sendable, Equatable, Codable {
     package let name: String
     package let value: String
@@ -72,7 +70,6 @@ package struct PlanEntry: Sendable, Equatable, Codable {
     }
 }
 
-/// The machine that pin-load ran on.
 package struct Machine: Sendable, Equatable, Codable {
     package var cpuModel: String
     /// The number of processors available to pin-load.

@@ -64,7 +64,6 @@ package struct Threshold: Sendable, Equatable {
     }
 }
 
-/// The result of evaluating a threshold.
 package struct ThresholdResult: Sendable, Equatable, Codable {
     package enum Verdict: String, Sendable, Codable {
         case met
@@ -81,7 +80,6 @@ package struct ThresholdResult: Sendable, Equatable, Codable {
     package let value: String
     package let verdict: Verdict
 
-    /// Evaluates `threshold`.
     package init(_ threshold: Threshold, of totals: Totals) {
         self.text = threshold.text
         self.value = threshold.valueText(of: totals)
@@ -91,7 +89,6 @@ package struct ThresholdResult: Sendable, Equatable, Codable {
 
 /// A named measurement in a run.
 struct Metric: Sendable, Equatable {
-    /// A statistic of a time distribution.
     enum Time: Sendable, Equatable {
         case percentile(Double)
         case min
@@ -121,7 +118,6 @@ struct Metric: Sendable, Equatable {
         case serverMemory
     }
 
-    /// The unit of the value.
     enum Unit: Sendable, Equatable {
         /// Microseconds.
         case time

@@ -23,7 +23,6 @@ struct ProfilesCommand: ParsableCommand {
 }
 
 extension LoadProfile {
-    /// The profile as a paragraph of terminal text.
     fileprivate var description: String {
         let options = self.options.map { "    \($0.name) '\($0.value)'" }.joined(separator: "\n")
         return "\(self.name)\n  \(self.question)\n\(options)\n  \(self.reading)\n"

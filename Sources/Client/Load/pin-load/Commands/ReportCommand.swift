@@ -53,7 +53,6 @@ struct ReportCommand: AsyncParsableCommand {
 extension LoadReportFormat: ExpressibleByArgument {}
 
 extension LoadReportFormat {
-    /// The extension of files in this format.
     var fileExtension: String { self == .text ? "txt" : self.rawValue }
 
     /// Infers the format from a file's extension.
@@ -63,7 +62,6 @@ extension LoadReportFormat {
     }
 }
 
-/// Reads and writes result files.
 enum ResultFile {
     /// The size limit, well above the size of the JSON for a day-long run.
     private static let sizeLimit = 1 << 30

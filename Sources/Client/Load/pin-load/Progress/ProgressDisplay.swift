@@ -141,7 +141,6 @@ extension Duration {
 }
 
 extension ProgressText {
-    /// Describes the state of a run.
     init(_ moment: RunSnapshot, of plan: LoadPlan) {
         let (interval, totals, gauges) = (moment.interval, moment.totals, moment.interval.gauges)
         let now = interval.totals
@@ -181,7 +180,6 @@ extension ProgressText {
         return parts.compactMap(\.self).joined(separator: "  ")
     }
 
-    /// Describes the state of an attack.
     init(_ progress: BurstAttack.Progress) {
         let (statistics, totals) = (progress.statistics, progress.totals)
         let violations = totals.violations.count

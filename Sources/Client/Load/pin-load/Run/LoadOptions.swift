@@ -4,7 +4,6 @@ internal import HostSystem
 internal import LabFiles
 internal import LoadEngine
 
-/// Options for a load plan.
 struct LoadOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -365,7 +364,6 @@ extension CrashOptions {
         return interval
     }
 
-    /// Starts the lab's server.
     func startServer(of target: TargetOptions) async throws(PinLoadFailure) -> CrashingServer {
         do throws(CrashingServer.Problem) {
             return try await CrashingServer.start(LabFolder(target.lab ?? ""), program: self.serverProgram)

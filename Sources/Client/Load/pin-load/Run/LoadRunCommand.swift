@@ -132,7 +132,6 @@ struct LoadRunCommand: AsyncParsableCommand {
         }
     }
 
-    /// The work performed by a run.
     enum Work {
         case load(LoadPlan)
         case attack(BurstPlan)

@@ -48,7 +48,6 @@ struct AppConfiguration: Hashable, Sendable {
     var confirmsWithPrompt: Bool?
 }
 
-/// A single step of a scenario.
 struct Step: Sendable {
     /// The line in the scenario file, or the line of the `include` for an included step.
     var line: Int
@@ -126,7 +125,6 @@ struct Step: Sendable {
             }
         }
 
-        /// The PINs that the user enters.
         var pins: [String] {
             switch self {
             case .enter(let pins): pins
@@ -159,7 +157,6 @@ struct LinkText: Hashable, Sendable {
     var source: IncomingLink.Source
 }
 
-/// A replacement for the server's certificate.
 enum ExchangedCertificate: String, Sendable, CaseIterable {
     /// Issued by the same authority for the same names.
     case renewed
@@ -232,7 +229,6 @@ struct ScreenExpectation: Hashable, Sendable {
 
 /// The steps expected since the last comparison.
 enum TraceExpectation: Hashable, Sendable {
-    /// Exactly these steps.
     case exactly([String])
     /// These steps in this order, possibly with others in between.
     case contains([String])

@@ -290,7 +290,6 @@ private struct DifferenceRows {
         let tail: String
     }
 
-    /// Returns nil if there are no differences.
     init?(_ differences: [ScenarioResult.Difference]) {
         guard !differences.isEmpty else { return nil }
         self.entries = differences.map { difference in

@@ -1,12 +1,9 @@
-/// An output format for the report.
 package enum ReportFormat: String, Sendable, CaseIterable {
-    /// Human-readable text.
     case text
     /// JUnit XML for CI servers.
     case junit
     /// GitHub Actions annotations.
     case github
-    /// A single JSON object.
     case json
 }
 

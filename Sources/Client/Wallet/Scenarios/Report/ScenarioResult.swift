@@ -2,7 +2,6 @@ internal import ConfigText
 internal import Foundation
 package import TerminalApp
 
-/// The result of a scenario.
 package struct ScenarioResult: Hashable, Sendable {
     /// The scenario's file, without characters that a terminal interprets.
     package var path: String
@@ -79,7 +78,6 @@ package struct ScenarioResult: Hashable, Sendable {
     package struct Failure: Hashable, Sendable {
         /// The line in the file, or 0 if the failure happened before the first step.
         package var line: Int
-        /// The text of the step.
         package var step: String
         /// The reason for the failure, in one sentence.
         package var message: String
@@ -177,9 +175,7 @@ extension Duration {
 
 /// A record of one executed step, for reports that show individual steps.
 package struct StepRecord: Hashable, Sendable {
-    /// The line in the file.
     package var line: Int
-    /// The text of the step.
     package var text: String
     package var outcome = Outcome.done
     package var duration: Duration

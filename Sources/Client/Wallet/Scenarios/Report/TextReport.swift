@@ -8,7 +8,6 @@ package struct TextReport: Sendable {
         self.isColored = isColored
     }
 
-    /// Returns the complete report.
     func text(_ report: Report) -> String {
         report.results.map(self.result).joined() + self.end(report)
     }

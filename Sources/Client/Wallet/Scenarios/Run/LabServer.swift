@@ -159,7 +159,6 @@ final class LabServer: Sendable {
         self.keepLog(of: program)
     }
 
-    /// Kills the server.
     func kill() async throws(StepProblem) {
         guard let program = self.take() else { throw .failed("the server is not running") }
         await program.kill()
@@ -203,7 +202,6 @@ final class LabServer: Sendable {
         }
     }
 
-    /// Sends an admin command.
     func operate(
         _ command: String,
         _ arguments: some Encodable & Sendable = NoArguments()
@@ -275,14 +273,12 @@ final class LabServer: Sendable {
 
 /// The reason why a step failed or was skipped.
 enum StepProblem: Error {
-    /// The scenario has failed at this step.
     case failed(String, [ScenarioResult.Difference] = [])
     /// The step is not supported by this server, so running the steps after it would be meaningless.
     case unsupported(String)
     /// The expectation cannot be checked against this server, but the steps after it can run.
     case unobservable(String)
 
-    /// The scenario's time limit has expired.
     static func outOfTime(_ scenario: Scenario) -> StepProblem {
         let limit = DurationText.write(scenario.timeLimit)
         return .failed("the scenario's time limit of \(limit) has expired; the key `time limit` changes it")

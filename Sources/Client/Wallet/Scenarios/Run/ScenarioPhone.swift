@@ -68,7 +68,6 @@ final class ScenarioPhone {
         await self.updatePicture()
     }
 
-    /// Returns what the phone currently shows.
     func currentPicture() async -> Picture {
         await self.updatePicture()
         return self.picture
@@ -115,13 +114,11 @@ final class ScenarioPhone {
         }
     }
 
-    /// Throws if a planned crash has not happened.
     func checkCrash() throws(StepProblem) {
         guard let (number, _) = self.process.plannedCrash else { return }
         throw .failed("no step uses the app of the phone \(self.name) after `kill app` at write \(number)")
     }
 
-    /// Throws if a network condition has not occurred.
     func checkConditions() throws(StepProblem) {
         let conditions = self.phone.device.profile.conditions
         guard conditions.isEmpty else {
@@ -134,7 +131,6 @@ final class ScenarioPhone {
     }
 }
 
-/// Records events from a phone's wallet.
 final class EventRecorder: Sendable {
     private struct State {
         var trace: [String] = []

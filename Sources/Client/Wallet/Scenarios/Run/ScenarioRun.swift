@@ -29,7 +29,6 @@ final class ScenarioRun {
     /// The error from the last action that the app refused.
     var latestRefusal: PhoneError?
 
-    /// The name of the initial phone.
     static let firstPhone = "first"
 
     init(

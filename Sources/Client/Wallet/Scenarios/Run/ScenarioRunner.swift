@@ -24,7 +24,6 @@ package struct ScenarioRunner: Sendable {
     package typealias Pause = @Sendable (_ phone: Picture, _ place: Place) async -> Bool
 
     package enum Place: Sendable {
-        /// Before the step with this text.
         case step(String)
         /// After the last step, with the result.
         case end(String)

@@ -7,7 +7,6 @@ internal import WalletCore
 internal import Wire
 
 extension ScenarioRun {
-    /// Executes a step.
     func take(_ action: Step.Action) async throws(StepProblem) {
         switch action {
         case .launch, .resume, .background, .killApp, .tap, .enter, .present, .link, .hostSession, .confirm:

@@ -19,7 +19,6 @@ package enum ScenarioTarget: Sendable {
 package struct ExistingServer: Hashable, Sendable {
     package var host: String
     package var port: Int
-    /// The name in the server's certificate.
     package var name: String
     /// The certificate file of the authority that issued the server's certificate.
     package var caFile: String
@@ -35,7 +34,6 @@ package struct ExistingServer: Hashable, Sendable {
     }
 }
 
-/// The server environment of a scenario.
 struct World {
     /// The settings that phones use to reach the server.
     let settings: WalletSettings

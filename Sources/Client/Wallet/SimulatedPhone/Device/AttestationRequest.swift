@@ -122,7 +122,6 @@ extension AttestationRequest {
 }
 
 extension AndroidPhone {
-    /// Creates the attested properties of a profile's phone.
     fileprivate init(_ profile: DeviceProfile) {
         self.init()
         self.package = profile.appID

@@ -17,7 +17,6 @@ struct PromptRules: Hashable, Sendable {
     /// Whether the sensor is locked until the passcode is entered.
     var isLockedOut: Bool { self.mismatches >= Self.mismatchLimit || self.profile.sensor == .lockout }
 
-    /// Answers a prompt.
     mutating func answer(_ prompt: Prompt, _ presentation: Presentation) -> PromptResult {
         if let result = self.resultWithoutAsking(prompt) { return result }
         let takesBiometric = self.takesBiometric(prompt)

@@ -39,7 +39,6 @@ package final class SimulatedDevice: Device {
 
     package var uptime: Duration { .milliseconds(self.clock.now().milliseconds) }
 
-    /// The current profile.
     package var profile: DeviceProfile { self.state.withLock { $0 } }
 
     /// Durably changes the profile.

@@ -76,7 +76,6 @@ struct HookProgram: Sendable {
         }
     }
 
-    /// Returns the exit status as text.
     private static func text(_ status: TerminationStatus) -> String {
         switch status {
         case .exited(let code): "status \(code)"
@@ -163,7 +162,6 @@ package struct DeviceHooks: Sendable {
         self.report = report
     }
 
-    /// Whether no hooks are set.
     package var isEmpty: Bool { self.biometric == nil && self.key == nil && self.issuer == nil }
 
     /// The part of the phone replaced by a hook.
@@ -185,7 +183,6 @@ package struct DeviceHooks: Sendable {
     }
 }
 
-/// A shell command and its time limit.
 package struct HookCommand: Hashable, Sendable {
     package var line: String
     /// The time limit, or nil for the default: 60 s for a prompt, 30 s for the key, or 300 s for the issuer.
@@ -201,7 +198,6 @@ package struct HookCommand: Hashable, Sendable {
 ///
 /// The part of the phone that uses the hook decides how to handle it.
 enum HookFailure: Error, Hashable, CustomStringConvertible {
-    /// The program could not be started.
     case notStarted
     /// The program timed out and was killed, along with every process it had started.
     case overTime(Duration)
@@ -209,7 +205,6 @@ enum HookFailure: Error, Hashable, CustomStringConvertible {
     case failed(status: String, lastLine: String)
     /// The output exceeds the limit, in bytes.
     case tooLong(limit: Int)
-    /// The output is not a single JSON object.
     case noObject
     /// The answer contains an invalid value.
     case wrong(String)

@@ -276,7 +276,6 @@ package struct HookedIssuer: PIDIssuer {
     private let device: SimulatedDevice
     private let report: @Sendable (String) -> Void
 
-    /// Returns nil if there is no issuer hook.
     package init?(for device: SimulatedDevice, _ hooks: DeviceHooks) {
         guard let command = hooks.issuer else { return nil }
         self.program = HookProgram(kind: .issuer, command: command)

@@ -61,7 +61,6 @@ protocol PromptResponder: Sendable {
 }
 
 extension DeviceProfile {
-    /// Returns whether the phone supports this unlock method.
     fileprivate func canGuard(_ access: UnlockMethod) -> Bool {
         switch access {
         case .biometric: self.usableBiometrics.isEnrolled
@@ -102,7 +101,6 @@ struct KeychainItems: Sendable {
 
     var names: [String] { self.items.keys.sorted() }
 
-    /// Returns the unlock method required by the item.
     func access(of name: String) throws(KeychainError) -> UnlockMethod {
         try self.rule(of: name).method
     }
@@ -134,7 +132,6 @@ struct KeychainItems: Sendable {
         }
     }
 
-    /// Removes the item, if it exists.
     mutating func remove(_ name: String) throws(KeychainError) {
         guard self.items.removeValue(forKey: name) != nil else { return }
         try self.write()
@@ -207,6 +204,5 @@ extension ItemAccess {
 }
 
 extension KeychainError {
-    /// Converts errors from the device's files.
     fileprivate init(_ error: DeviceError) { self = .storage("\(error)") }
 }

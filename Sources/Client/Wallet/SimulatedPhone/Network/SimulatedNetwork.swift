@@ -19,7 +19,6 @@ package final class SimulatedNetwork: ServerDialer {
     /// during the call.
     package typealias Wait = @Sendable (Duration) async throws -> Void
 
-    /// Waits in real time.
     package static let realTime: Wait = { try await Task.sleep(for: $0) }
 
     /// Defers a call if the server is frozen.
@@ -29,7 +28,6 @@ package final class SimulatedNetwork: ServerDialer {
     /// The server executes a deferred call once it resumes, by which time the wallet has given up on it.
     package typealias Hold = @Sendable (@escaping @Sendable () async -> Void) -> Bool
 
-    /// Never defers a call.
     package static let neverHeld: Hold = { _ in false }
 
     package init(
@@ -80,7 +78,6 @@ package final class SimulatedNetwork: ServerDialer {
     }
 }
 
-/// A connection through a simulated network.
 private final class SimulatedChannel: CallChannel {
     private let channel: any CallChannel
     private let device: SimulatedDevice

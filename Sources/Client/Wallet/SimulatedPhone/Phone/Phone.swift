@@ -126,7 +126,6 @@ package actor Phone {
         return screen
     }
 
-    /// Notifies the observer that an action has ended.
     private func end(_ action: PhoneAction, hasEffect: Bool) async {
         guard let actions else { return }
         let state = PhoneState(
@@ -201,7 +200,6 @@ package actor Phone {
         }
     }
 
-    /// Selects an action on the current screen.
     @discardableResult
     package func tap(_ action: ActionID) async throws(PhoneError) -> Screen {
         try await self.inFront(.tap(action)) { wallet in try await wallet.perform(action) }
@@ -268,7 +266,6 @@ extension Phone {
         get async { await self.wallet?.screen ?? .none }
     }
 
-    /// The same screen in any language.
     package func screen(in language: Wording.Language) async -> Screen {
         await self.wallet?.screen(in: language) ?? .none
     }

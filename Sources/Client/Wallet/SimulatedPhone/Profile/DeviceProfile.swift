@@ -25,9 +25,7 @@ package struct DeviceProfile: Hashable, Sendable {
     package var hasStrongBox: Bool
     /// Android: whether the attestation key was provisioned by the vendor's server instead of the factory.
     package var isRemotelyProvisioned: Bool
-    /// iOS: whether the app uses Apple's development service.
     package var usesDevelopmentService: Bool
-    /// The fault in the device's evidence, if any.
     package var fault: Fault?
 
     package var biometrics = BiometricSupport.none
@@ -43,7 +41,6 @@ package struct DeviceProfile: Hashable, Sendable {
     /// The owner's recovery code, or nil if the owner has a unique code.
     package var recoveryCode: String?
 
-    /// The availability of the network.
     package enum Network: String, Hashable, Sendable, CaseIterable {
         case on
         /// The phone has no network, so the app asks the user to check the connection.
@@ -55,7 +52,6 @@ package struct DeviceProfile: Hashable, Sendable {
     /// The issuer's response to a request for an identity.
     package enum IssuerBehavior: String, Hashable, Sendable, CaseIterable {
         case obtains
-        /// The user cancels.
         case cancels
         /// The issuer cannot identify the user.
         case fails
@@ -101,7 +97,6 @@ package enum Sensor: Hashable, Sendable, CustomStringConvertible {
     case match
     /// The sensor rejects this many attempts before it recognizes the owner.
     case reject(Int)
-    /// Every prompt is cancelled.
     case cancel
     /// The sensor is locked until the passcode is entered.
     case lockout
@@ -157,7 +152,6 @@ package enum NetworkCondition: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Parses a condition as written in profiles.
     package init?(_ text: String) {
         if text == "lose-next-reply" {
             self = .loseReply(to: nil)

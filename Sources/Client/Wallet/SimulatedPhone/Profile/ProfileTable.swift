@@ -254,7 +254,6 @@ extension DeviceProfile {
         self.apply(value)
     }
 
-    /// The keys of a profile.
     package static let shape = Self.shape(requiring: nil)
 
     /// The table for docs/devices.md.

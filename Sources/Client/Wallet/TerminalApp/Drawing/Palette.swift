@@ -15,7 +15,6 @@ package enum TextStyle: String, Hashable, Sendable, CaseIterable {
     case selected
 }
 
-/// A piece of text with a single style.
 package struct StyledText: Hashable, Sendable {
     package var text: String
     package var style: TextStyle

@@ -64,7 +64,6 @@ struct ScreenLayout {
     }
 }
 
-/// Builds the parts of a screen for a given density.
 struct ScreenLayoutBuilder {
     let screen: Screen
     let picture: Picture

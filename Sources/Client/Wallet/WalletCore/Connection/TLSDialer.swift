@@ -44,7 +44,6 @@ extension CallChannel {
     }
 }
 
-/// Opens connections to a server.
 package protocol ServerDialer: Sendable {
     /// The host and port, as shown to the user.
     var address: String { get }
@@ -105,7 +104,6 @@ public final class TLSDialer: ServerDialer {
         var call = TLSDialer.callLimit
     }
 
-    /// The time for which the wallet waits for a connection.
     package static let connectLimit = Duration.seconds(10)
 
     /// The time for which the wallet waits for the answer to a call.

@@ -85,7 +85,6 @@ struct ReceiptRecord: Codable, Hashable, Sendable {
         )
     }
 
-    /// Clears the notice once it has been shown.
     mutating func noteShown() {
         self.wrongPINs = 0
         self.tampering = []
@@ -124,7 +123,6 @@ extension ReceiptRecord {
 // MARK: - Receipts
 
 extension ReceiptRecord {
-    /// An attempt that has been answered.
     struct Answered {
         var walletID: WalletID
         var attemptID: AttemptID
@@ -293,7 +291,6 @@ extension ReceiptRecord {
 }
 
 extension AttemptLeaf {
-    /// Whether the attempt was counted.
     fileprivate var isJudged: Bool { self.outcome != .notJudged }
 }
 
@@ -358,7 +355,6 @@ extension WalletEngine {
         self.store.changeReceipts { $0.noteShown() }
     }
 
-    /// Returns the findings since the last call.
     func takeFindings() -> [Tampering] {
         defer { self.findings = [] }
         return self.findings

@@ -150,7 +150,6 @@ final class OpenedItem {
         self.secret = .random(count: Self.byteCount)
     }
 
-    /// Creates a secret with a random id.
     static func random() -> OpenedItem { OpenedItem(new: StoredID(.random())) }
 }
 

@@ -55,12 +55,10 @@ struct LocalRegistration: Codable, Hashable, Sendable {
     ///
     /// Before that, the token can be registered again.
     var hadSession: Bool
-    /// Nil if biometrics are off.
     var biometrics: BiometricSlot?
     /// True once an issuer has identified the user, and nil before that.
     var hasPID: Bool?
 
-    /// The current use of biometrics.
     var biometricMode: BiometricMode {
         switch self.biometrics?.guardsPINSlots {
         case .none: .off

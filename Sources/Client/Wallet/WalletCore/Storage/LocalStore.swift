@@ -98,7 +98,6 @@ final class LocalStore {
         }
     }
 
-    /// Applies `change` to the state and saves it.
     func change(_ change: (inout LocalState) -> Void) throws {
         var state = self.state
         change(&state)

@@ -25,7 +25,6 @@ extension WalletEngine {
         return .prompted(.confirmed)
     }
 
-    /// Unlocks the wallet.
     func unlockWithBiometrics(_ presentation: Presentation) async throws -> Answer {
         try await self.openSlot(with: .unlock, presentation)
     }
@@ -296,7 +295,6 @@ extension WalletEngine {
         try self.removeItems(except: current)
     }
 
-    /// Removes all of the wallet's items except `current`.
     func removeItems(except current: String?) throws {
         let keychain = self.device.keychain
         for name in try keychain.names()

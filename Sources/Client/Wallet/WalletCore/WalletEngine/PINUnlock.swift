@@ -12,7 +12,6 @@ extension WalletEngine {
         var result: InstructResult
         var pair: PINPair
         var walletID: WalletID
-        /// The connection that the answer was received on.
         var connection: WalletConnection
     }
 

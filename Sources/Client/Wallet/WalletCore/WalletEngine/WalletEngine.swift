@@ -25,7 +25,6 @@ final class WalletEngine {
     let settings: Wallet.Settings
 
     var connection: WalletConnection?
-    /// Nil if the wallet is locked.
     var unlocked: UnlockedKeys?
     /// The pair for a new PIN whose ChangePIN may have been sent, and the attempt id of that PIN's entry.
     var change: (attemptID: AttemptID, pairID: PINKeyID)?
@@ -191,7 +190,6 @@ final class WalletEngine {
         unlocked.accessData = accessData
     }
 
-    /// Changes the state durably.
     func change(_ change: (inout LocalState) -> Void) throws { try self.store.change(change) }
 }
 
@@ -278,7 +276,6 @@ extension WalletEngine {
         }
     }
 
-    /// The result of opening a session.
     enum Opening {
         case active(WalletConnection)
         case revoked(Revocation)

@@ -16,7 +16,6 @@ internal import Vocabulary
 /// Invariant: in the safe mode, the prompt never leads to the PIN. Migrating from the PIN-fallback mode to the safe
 /// mode requires the PIN once, so the prompt is skipped.
 struct UnlockTheApp: Flow {
-    /// The destination after the unlock.
     enum Purpose: Sendable {
         /// To the dashboard, because the app was shut down or the user logged out.
         case enter

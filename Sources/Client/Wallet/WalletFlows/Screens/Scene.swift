@@ -21,7 +21,6 @@ package struct Scene: Hashable, Sendable {
 
     /// A named value on the screen.
     package enum Value: Hashable, Sendable {
-        /// The wallet's deletion code.
         case deletionCode(DeletionCode)
         /// The number of wrong PINs left in this round, at least 1.
         case attemptsLeft(Int)
@@ -39,7 +38,6 @@ package struct Scene: Hashable, Sendable {
         case cause(FailureCause)
         /// The app's name.
         case product
-        /// The version of the app.
         case version(AppVersion)
         /// The server's address as HOST:PORT.
         case server(String)
@@ -58,7 +56,6 @@ package struct Scene: Hashable, Sendable {
 
     /// The time at which the screen ends without user input.
     package struct Timer: Hashable, Sendable {
-        /// The step taken when the timer expires.
         package var step: StepID
         package var end: End
 

@@ -77,7 +77,6 @@ public struct Wording: Hashable, Sendable {
         }
     }
 
-    /// Adds the attempt notice, both as text and as separate values.
     private func add(
         _ notice: AttemptNotice,
         to values: inout [String: Screen.Value],

@@ -98,7 +98,6 @@ struct DeviceOptions: ParsableArguments {
     )
     var set: [String] = []
 
-    /// The name of a platform.
     enum PlatformName: String, ExpressibleByArgument, CaseIterable {
         case android
         case ios
@@ -134,7 +133,6 @@ struct DeviceOptions: ParsableArguments {
         return changes
     }
 
-    /// Returns the profile for a new phone.
     func newProfile() throws(PhoneError) -> DeviceProfile {
         guard let file = self.profile else { return DeviceProfile(self.platform?.platform ?? .android) }
         return try mapError(DeviceProfile(file: file)) { (error: ConfigError) in PhoneError(error) }

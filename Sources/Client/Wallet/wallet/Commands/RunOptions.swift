@@ -108,7 +108,6 @@ struct RunOutputOptions: ParsableArguments {
     @Flag(help: "Same as --format json.")
     var json = false
 
-    /// The format of the report.
     var format: ReportFormat { self.json ? .json : self.formatName ?? .text }
 
     @Option(help: ArgumentHelp("Write the report to this file, and a summary to the terminal.", valueName: "file"))

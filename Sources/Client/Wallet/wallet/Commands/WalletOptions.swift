@@ -43,7 +43,6 @@ struct WalletOptions: ParsableArguments {
     )
     var language: LanguageName?
 
-    /// A language code.
     struct LanguageName: ExpressibleByArgument {
         let language: Wording.Language
 

@@ -65,7 +65,6 @@ struct DriveRequest {
         var title: String?
         var details: String?
         var changes: [String: ProfileValue]?
-        /// The names of all fields in the line.
         var names: [String]
 
         private struct AnyKey: CodingKey {

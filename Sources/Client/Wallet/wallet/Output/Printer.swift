@@ -28,7 +28,6 @@ final class Printer: Sendable {
     /// Whether the user has confirmed an action of the host application.
     var hasConfirmed: Bool { self.state.withLock(\.hasConfirmed) }
 
-    /// Prints a wallet event.
     func print(_ event: WalletEvent) {
         if case .event(.confirmed) = event { self.state.withLock { $0.hasConfirmed = true } }
         if self.isJSON {

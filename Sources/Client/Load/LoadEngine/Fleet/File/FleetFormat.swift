@@ -65,7 +65,6 @@ struct FleetHeader: Hashable {
         self.authority = authority
     }
 
-    /// Decodes one copy.
     init(decoding bytes: [UInt8]) throws(Defect) {
         guard bytes.count >= Self.byteCount, bytes.starts(with: Self.magic) else { throw .foreign }
         let body = bytes[..<(Self.byteCount - 4)]

@@ -62,7 +62,6 @@ package final class FleetProvisioner: Sendable {
         )
     }
 
-    /// The current progress.
     package var progress: ProvisioningProgress {
         let elapsed = ContinuousClock.now - self.start
         return self.state.withLock { state in
@@ -375,7 +374,6 @@ package struct PlatformShare: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The progress of registering wallets.
 package struct ProvisioningProgress: Hashable, Sendable {
     /// The number of wallets that the file should contain.
     package var total: Int

@@ -12,7 +12,6 @@ package enum FleetFailure: Error, Hashable, Sendable, CustomStringConvertible {
     ///
     /// The server may or may not have executed the call.
     case call(CallError)
-    /// The server refused the call for this reason.
     case refused(Refusal.Reason)
     /// The wallet is revoked.
     ///

@@ -43,7 +43,6 @@ final class FleetKeys: Sendable {
         SigningKey(self.derive(.hardwareKey, wallet, count: 48).p256SigningKey())
     }
 
-    /// Returns the public id of a PIN key.
     func pinKeyID(of wallet: WalletID, generation: UInt32) -> PINKeyID {
         guard let id = PINKeyID(self.derive(.pinKeyID, wallet, generation, count: 16).exposedBytes()) else {
             preconditionFailure("every sixteen bytes are an id")
@@ -66,7 +65,6 @@ final class FleetKeys: Sendable {
         return key
     }
 
-    /// The number of possible PINs.
     static let pins: UInt64 = 1_000_000
 
     private static func digits(of number: UInt64) -> [UInt8] {
@@ -93,7 +91,6 @@ package final class FleetPINKey: Sendable {
 
     package var publicKey: P256PublicKey { self.key.publicKey }
 
-    /// Signs a statement as a wallet does.
     package func sign(_ statement: Statement) -> P256Signature { self.key.sign(statement) }
 }
 

@@ -24,16 +24,13 @@ package final class FleetSession: Sendable {
 
     private struct State {
         var counter: UInt64 = 0
-        /// The generation of the current PIN.
         var generation: UInt32
-        /// The id of the current PIN's key.
         var pinKeyID: PINKeyID
     }
 
     /// Whether the connection was resumed with a ticket.
     package var isResumed: Bool { self.connection.isResumed }
 
-    /// The generation of the current PIN.
     package var generation: UInt32 { self.state.withLock(\.generation) }
 
     /// Closes the session's connection.

@@ -39,7 +39,6 @@ package struct FleetWallet: Sendable {
         self.keys.pinKey(of: self.walletID, generation: generation ?? self.generation, entry: entry)
     }
 
-    /// Returns the public id of a PIN key.
     package func pinKeyID(generation: UInt32) -> PINKeyID {
         self.keys.pinKeyID(of: self.walletID, generation: generation)
     }
@@ -129,7 +128,6 @@ extension FleetWallet {
 }
 
 extension DeviceFacts {
-    /// Returns a Hello with these facts.
     func hello(_ platform: Platform) -> Hello {
         Hello(appVersion: self.appVersion, platform: platform, osVersion: self.osVersion)
     }

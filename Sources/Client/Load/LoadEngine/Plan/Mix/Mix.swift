@@ -78,7 +78,6 @@ package struct ThinkTime: Hashable, Sendable {
 }
 
 extension String {
-    /// Splits the string at each occurrence of `separator`.
     func components(separatedBy separator: String) -> [String] {
         self.split(separator: separator, omittingEmptySubsequences: false).map(String.init)
     }
@@ -132,7 +131,6 @@ where Choice: RawRepresentable<String> & CaseIterable & Hashable & Sendable {
 
     private static var names: [String] { Choice.allCases.map(\.rawValue) }
 
-    /// Draws a choice according to the weights.
     package func draw(using generator: inout PlanGenerator) -> Choice {
         guard self.weights.count > 1 else { return self.weights[0].choice }
         var rest = generator.nextUnit() * self.total
@@ -145,7 +143,6 @@ where Choice: RawRepresentable<String> & CaseIterable & Hashable & Sendable {
 
     package func contains(_ choice: Choice) -> Bool { self.weights.contains { $0.choice == choice } }
 
-    /// The choice, if there is only one.
     package var only: Choice? { self.weights.count == 1 ? self.weights[0].choice : nil }
 
     /// The text form, as parsed by ``init(parsing:place:)``.

@@ -114,7 +114,6 @@ struct StageLevel {
     }
 }
 
-/// The unit of a stage's load.
 package enum LoadUnit: String, Hashable, Sendable, CaseIterable {
     /// A closed loop with this many connections, each with one check in flight.
     case connections

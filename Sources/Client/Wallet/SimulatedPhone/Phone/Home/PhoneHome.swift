@@ -65,7 +65,6 @@ package struct PhoneHome: Sendable {
     }
 }
 
-/// Access to the process environment.
 package enum Environment {
     /// Returns the value of a variable, or nil if it is unset or empty.
     package static func value(_ name: String) -> String? {
