@@ -337,7 +337,8 @@ struct FormatTests {
             #expect(actions.contains { if case .expectTrace = $0 { true } else { false } }, "\(name) asserts no trace")
             #expect(actions.contains { if case .expectServer = $0 { true } else { false } }, "\(name) asks no server")
             let hasText = actions.contains {
-                if case .expectScreen(let screen) = $0 { !screen.texts.isEmpty || screen.title != nil } else { false }
+                guard case .expectScreen(let screen) = $0 else { return false }
+                return screen["text"] != nil || screen["title"] != nil
             }
             #expect(hasText, "\(name) asserts no text")
         }

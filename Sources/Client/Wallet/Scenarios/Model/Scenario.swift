@@ -34,18 +34,12 @@ struct KnownFailure: Hashable, Sendable {
     var line: Int
 }
 
-/// The configuration of the scenario's app.
+/// The configuration of the app that a scenario sets.
 ///
-/// If a value is nil, the app's default applies.
-struct AppConfiguration: Hashable, Sendable {
-    var language: String?
-    var product: String?
-    var linkBase: String?
-    var lockAfterBackground: Duration?
-    var lockAfterInactivity: Duration?
-    var lockWarningAfter: Duration?
-    var pinAfterEnrollment: Bool?
-    var confirmsWithPrompt: Bool?
+/// For keys that are left out, the app's defaults apply.
+struct AppConfiguration: Sendable {
+    /// Keys of wallet.yaml, or nil if none are set.
+    let value: ConfigValue?
 }
 
 struct Step: Sendable {
@@ -105,16 +99,19 @@ struct Step: Sendable {
         case operate(OperatorStep)
         /// Enters a code in the deletion portal.
         case revokeWithCode(String)
-        case expectScreen(ScreenExpectation)
+        /// The keys of ``ExpectationTable/screen``.
+        case expectScreen(ConfigValue)
         /// The whole screen, as in this file.
         case expectScreenOf(String)
         /// At least one of these screens.
-        case expectOneOf([ScreenExpectation])
+        case expectOneOf([ConfigValue])
         /// Expectations that are all compared, even if one of them is not met.
         case expectAll([Action])
         case expectTrace(TraceExpectation)
-        case expectServer(ServerExpectation)
-        case expectEvent(EventExpectation)
+        /// The keys of ``ExpectationTable/server``.
+        case expectServer(ConfigValue)
+        /// The name of an event, or the keys of ``ExpectationTable/event``.
+        case expectEvent(ConfigValue)
 
         /// The names that the step gives to values, for `${NAME}` in later steps.
         var keptNames: [String] {
@@ -176,7 +173,7 @@ struct SetUp: Hashable, Sendable {
 }
 
 /// An operator command sent over the admin socket.
-enum OperatorStep: Hashable, Sendable {
+enum OperatorStep: Sendable {
     /// Revokes the named phone's wallet, or the current phone's if `phone` is nil.
     case revokeWallet(phone: String?)
     case revokeRecoveryCode(String)
@@ -185,46 +182,9 @@ enum OperatorStep: Hashable, Sendable {
     case restoreSolution
     /// Replaces the shares of all wallets, each at its next unlock.
     case refreshShares
-    case safeBiometricUnlock(Rollout)
-    case updatePolicy([Rule])
-
-    enum Rollout: Hashable, Sendable {
-        case off
-        case on
-        case percentage(Int)
-        case phones([String])
-    }
-
-    /// A rule in the update policy.
-    ///
-    /// If a policy has no rules, the server's settings apply again.
-    struct Rule: Hashable, Sendable {
-        var word: String
-        var from: String?
-        var below: String?
-        var blockedIn: Duration?
-        var isUpdateAvailable: Bool
-    }
-}
-
-/// The expected screen.
-///
-/// Nil and empty values are not compared.
-struct ScreenExpectation: Hashable, Sendable {
-    var screen: String?
-    var kind: String?
-    var title: String?
-    var texts: [String] = []
-    var actions: [String] = []
-    var missingActions: [String] = []
-    var input: String?
-    var values: [String: String] = [:]
-    var error: String?
-    var exitCode: Int?
-    var isLocked: Bool?
-    var isRunning: Bool?
-    var isInFront: Bool?
-    var keychainItems: Int?
+    case safeBiometricUnlock(ConfigValue)
+    /// The rules of the update policy; without any, the server's settings apply again.
+    case updatePolicy([ConfigValue])
 }
 
 /// The steps expected since the last comparison.
@@ -232,32 +192,6 @@ enum TraceExpectation: Hashable, Sendable {
     case exactly([String])
     /// These steps in this order, possibly with others in between.
     case contains([String])
-}
-
-/// The wallet's expected state on the server.
-///
-/// Nil values are not compared.
-struct ServerExpectation: Hashable, Sendable {
-    var state: String?
-    var attemptsLeft: Int?
-    var failedAttempts: Int?
-    var round: Int?
-    var isFinalRound: Bool?
-    /// A revocation reason, or `no`.
-    var revoked: String?
-    var isSolutionRevoked: Bool?
-    var hasRecoveryCode: Bool?
-    var hasDeletionCode: Bool?
-    var wantsSafeMode: Bool?
-}
-
-/// The event that the host is expected to receive, or `none`.
-struct EventExpectation: Hashable, Sendable {
-    var name: String
-    var kind: String?
-    var url: String?
-    var title: String?
-    var details: String?
 }
 
 /// The phone properties that a scenario sets.

@@ -71,7 +71,7 @@ extension Scenario {
         self.timeLimit = value["time limit"]?.duration ?? ScenarioTable.timeLimit
         self.server = (value["server"]?.fields ?? [:]).mapValues(\.flowText)
         self.device = DeviceChange(value["device"])
-        self.wallet = AppConfiguration(value["wallet"])
+        self.wallet = AppConfiguration(value: value["wallet"])
         let line = value["steps"]?.line
         guard let steps = try Step.all(value["steps"]?.list ?? [], of: path) else {
             let message = "the scenario, or a `for each` in it, is without a step or without a value, and shows nothing"
@@ -148,20 +148,6 @@ extension ConfigValue {
         case .list(let list): ConfigValue(.list(list.map(\.unescaped)), line: self.line)
         case .fields(let fields): ConfigValue(.fields(fields.mapValues(\.unescaped)), line: self.line)
         }
-    }
-}
-
-extension AppConfiguration {
-    init(_ value: ConfigValue?) {
-        func text(_ name: String) -> String? { value?[name]?.unescaped.text.flatMap { $0 == "none" ? nil : $0 } }
-        self.language = text("language")
-        self.product = text("product")
-        self.linkBase = text("link_base")
-        self.lockAfterBackground = value?["lock_after_background"]?.duration
-        self.lockAfterInactivity = value?["lock_after_inactivity"]?.duration
-        self.lockWarningAfter = value?["lock_warning_after"]?.duration
-        self.pinAfterEnrollment = value?["pin_after_enrollment"]?.truth
-        self.confirmsWithPrompt = value?["confirm_with_prompt"]?.truth
     }
 }
 
@@ -287,7 +273,7 @@ extension Step.Action {
     private static func ofPhone(_ name: String, _ value: ConfigValue) -> Self? {
         switch name {
         case "device": .device(DeviceChange(value))
-        case "wallet": .configure(AppConfiguration(value))
+        case "wallet": .configure(AppConfiguration(value: value))
         case "set clock back": value.duration.map { .setClock(.zero - $0) }
         case "set clock forward": value.duration.map(Self.setClock)
         case "enroll": value.text.flatMap(BiometricSupport.init).map(Self.enroll)
@@ -325,8 +311,8 @@ extension Step.Action {
         case "revoke solution": .operate(.revokeSolution)
         case "restore solution": .operate(.restoreSolution)
         case "refresh shares": .operate(.refreshShares)
-        case "safe biometric unlock": .operate(.safeBiometricUnlock(OperatorStep.Rollout(value)))
-        case "update policy": .operate(.updatePolicy((value.list ?? []).map { OperatorStep.Rule($0) }))
+        case "safe biometric unlock": .operate(.safeBiometricUnlock(value))
+        case "update policy": .operate(.updatePolicy(value.list ?? []))
         case "revoke with code": value.text.map(Self.revokeWithCode)
         default: nil
         }
@@ -338,13 +324,13 @@ extension Step.Action {
 
     private static func expectation(_ name: String, _ value: ConfigValue) -> Self? {
         switch name {
-        case "expect": .expectScreen(ScreenExpectation(value))
+        case "expect": .expectScreen(value)
         case "expect screen": value.text.map(Self.expectScreenOf)
-        case "expect one of": .expectOneOf((value.list ?? []).map { ScreenExpectation($0) })
+        case "expect one of": .expectOneOf(value.list ?? [])
         case "expect all": .expectAll((value.list ?? []).compactMap(Self.expectation))
         case "trace": .expectTrace(TraceExpectation(value))
-        case "server": .expectServer(ServerExpectation(value))
-        case "event": .expectEvent(EventExpectation(value))
+        case "server": .expectServer(value)
+        case "event": .expectEvent(value)
         default: nil
         }
     }
@@ -367,47 +353,6 @@ extension SetUp {
     }
 }
 
-extension OperatorStep.Rollout {
-    init(_ value: ConfigValue) {
-        if let phones = value["phones"]?.texts {
-            self = .phones(phones)
-        } else if let text = value.text, text.hasSuffix("%"), let percentage = Int(text.dropLast()) {
-            self = .percentage(percentage)
-        } else {
-            self = value.text == "on" ? .on : .off
-        }
-    }
-}
-
-extension OperatorStep.Rule {
-    init(_ value: ConfigValue) {
-        self.word = value["say"]?.text ?? "ok"
-        self.from = value["from"]?.text
-        self.below = value["below"]?.text
-        self.blockedIn = value["in"]?.duration
-        self.isUpdateAvailable = value["update_available"]?.truth ?? true
-    }
-}
-
-extension ScreenExpectation {
-    init(_ value: ConfigValue) {
-        self.screen = value["screen"]?.text
-        self.kind = value["kind"]?.text
-        self.title = value["title"]?.text
-        self.texts = value["text"]?.texts ?? []
-        self.actions = value["actions"]?.texts ?? []
-        self.missingActions = value["no_actions"]?.texts ?? []
-        self.input = value["input"]?.text
-        self.values = (value["values"]?.fields ?? [:]).compactMapValues(\.text)
-        self.error = value["error"]?.text
-        self.exitCode = value["exit"]?.number
-        self.isLocked = value["locked"]?.truth
-        self.isRunning = value["running"]?.truth
-        self.isInFront = value["in_front"]?.truth
-        self.keychainItems = value["keychain_items"]?.number
-    }
-}
-
 extension TraceExpectation {
     init(_ value: ConfigValue) {
         if let steps = value["contains"]?.texts {
@@ -415,30 +360,5 @@ extension TraceExpectation {
         } else {
             self = .exactly(value.texts ?? [])
         }
-    }
-}
-
-extension ServerExpectation {
-    init(_ value: ConfigValue) {
-        self.state = value["state"]?.text
-        self.attemptsLeft = value["attempts_left"]?.number
-        self.failedAttempts = value["failed_attempts"]?.number
-        self.round = value["round"]?.number
-        self.isFinalRound = value["final_round"]?.truth
-        self.revoked = value["revoked"]?.text
-        self.isSolutionRevoked = value["solution_revoked"]?.truth
-        self.hasRecoveryCode = value["recovery_code"]?.truth
-        self.hasDeletionCode = value["deletion_code"]?.truth
-        self.wantsSafeMode = value["safe_biometric_unlock"]?.truth
-    }
-}
-
-extension EventExpectation {
-    init(_ value: ConfigValue) {
-        self.name = value.text ?? value["name"]?.text ?? "none"
-        self.kind = value["kind"]?.text
-        self.url = value["url"]?.text
-        self.title = value["title"]?.text
-        self.details = value["details"]?.text
     }
 }

@@ -1,17 +1,18 @@
-internal import WalletFlows
+internal import ConfigText
 internal import SimulatedPhone
 internal import Vocabulary
+internal import WalletFlows
 
 /// Compares actual with expected values.
 ///
 /// A step reports all its differences at once.
 extension ScenarioRun {
-    func expect(_ expectation: ScreenExpectation) async throws(StepProblem) {
+    func expect(screen expectation: ConfigValue) async throws(StepProblem) {
         try await self.differences(from: expectation).report("the screen is not as expected")
     }
 
     /// Compares the screen with several expectations and reports the differences from the closest one.
-    func expect(oneOf expectations: [ScreenExpectation]) async throws(StepProblem) {
+    func expect(oneOf expectations: [ConfigValue]) async throws(StepProblem) {
         var nearest: Differences?
         for expectation in expectations {
             let found = try await self.differences(from: expectation)
@@ -51,39 +52,37 @@ extension ScenarioRun {
         if let unobservable { throw unobservable }
     }
 
-    private func differences(from expectation: ScreenExpectation) async throws(StepProblem) -> Differences {
+    private func differences(from expectation: ConfigValue) async throws(StepProblem) -> Differences {
         let phone = self.current.phone
         let screen = await phone.screen
         var found = Differences()
-        found.compare("screen", expectation.screen, screen.step)
-        found.compare("kind", expectation.kind, screen.kind.rawValue)
-        found.compare("title", try self.filled(expectation.title), screen.title)
+        found.compare("screen", in: expectation, screen.step)
+        found.compare("kind", in: expectation, screen.kind.rawValue)
+        found.compare("title", try self.filled(expectation["title"]?.text), screen.title)
         let lines = [screen.message, screen.values["banner"]?.text, screen.values["notice"]?.text]
         let text = lines.compactMap(\.self).joined(separator: " ")
-        for expected in expectation.texts { found.contains("text", try self.filled(expected), text) }
+        for expected in expectation["text"]?.texts ?? [] { found.contains("text", try self.filled(expected), text) }
         let offered = screen.actions.map(\.id.rawValue)
-        let missing = expectation.actions.filter { !offered.contains($0) }
-        if !missing.isEmpty {
-            found.add("actions", expectation.actions.joined(separator: ", "), offered.joined(separator: ", "))
+        let actions = expectation["actions"]?.texts ?? []
+        if !actions.allSatisfy(offered.contains) {
+            found.add("actions", actions.joined(separator: ", "), offered.joined(separator: ", "))
         }
-        let unwanted = expectation.missingActions.filter(offered.contains)
+        let unwanted = (expectation["no_actions"]?.texts ?? []).filter(offered.contains)
         if !unwanted.isEmpty {
             found.add("no actions", unwanted.joined(separator: ", "), offered.joined(separator: ", "))
         }
-        found.compare("input", expectation.input, screen.inputs.first?.id ?? "none")
-        for (name, expected) in expectation.values.sorted(by: { $0.key < $1.key }) {
+        found.compare("input", in: expectation, screen.inputs.first?.id ?? "none")
+        let values = (expectation["values"]?.fields ?? [:]).compactMapValues(\.text)
+        for (name, expected) in values.sorted(by: { $0.key < $1.key }) {
             found.match("value \(name)", try self.filled(expected), screen.values[name]?.text)
         }
         let obstacle = await phone.obstacle
-        found.compare("error", expectation.error, Self.error(obstacle))
-        found.compare("exit", expectation.exitCode, Int(WalletExitStatus(obstacle).rawValue))
-        found.compare("locked", expectation.isLocked, await phone.isLocked)
-        found.compare("running", expectation.isRunning, await phone.isRunning)
-        found.compare("in_front", expectation.isInFront, await phone.isInFront)
-        if expectation.keychainItems != nil {
-            let names = try? phone.device.keychain.names()
-            found.compare("keychain_items", expectation.keychainItems, names?.count)
-        }
+        found.compare("error", in: expectation, Self.error(obstacle))
+        found.compare("exit", in: expectation, WalletExitStatus(obstacle).rawValue)
+        found.compare("locked", in: expectation, await phone.isLocked)
+        found.compare("running", in: expectation, await phone.isRunning)
+        found.compare("in_front", in: expectation, await phone.isInFront)
+        found.compare("keychain_items", in: expectation, (try? phone.device.keychain.names())?.count)
         return found
     }
 
@@ -111,33 +110,30 @@ extension ScenarioRun {
         self.current.recorder.clearTrace()
     }
 
-    func expect(_ expectation: ServerExpectation) async throws(StepProblem) {
+    func expect(server expectation: ConfigValue) async throws(StepProblem) {
         guard let lab = self.world.lab else { throw .unobservable(World.notOurs) }
         var found = Differences()
         guard let walletID = self.current.walletID else {
-            found.compare("state", expectation.state, "unknown")
-            if expectation.state == nil { found.add("wallet", "a registered wallet", "none on this phone") }
+            found.compare("state", in: expectation, "unknown")
+            if expectation["state"] == nil { found.add("wallet", "a registered wallet", "none on this phone") }
             return try found.report("the server's record is not as expected")
         }
         if let record: WalletRecord = try await lab.lookUp("wallet show", ["wallet": walletID]) {
             Self.compare(expectation, record, &found)
         } else {
-            found.compare("state", expectation.state ?? "a wallet", "unknown")
+            found.compare("state", expectation["state"]?.text ?? "a wallet", "unknown")
         }
         try found.report("the server's record is not as expected")
     }
 
-    func expect(_ expectation: EventExpectation) throws(StepProblem) {
+    func expect(event expectation: ConfigValue) throws(StepProblem) {
         let events = self.current.recorder.events
-        let url = try self.filled(expectation.url)
-        let title = try self.filled(expectation.title)
-        let details = try self.filled(expectation.details)
+        let expected = expectation.text ?? expectation["name"]?.text ?? "none"
+        let values = try ["kind", "url", "title", "details"].map { (key) throws(StepProblem) in
+            (key: key, text: try self.filled(expectation[key]?.text))
+        }
         func isExpected(_ event: AppEvent) -> Bool {
-            event.name == expectation.name
-                && (expectation.kind ?? event.values["kind"]?.text) == event.values["kind"]?.text
-                && (url ?? event.values["url"]?.text) == event.values["url"]?.text
-                && (title ?? event.values["title"]?.text) == event.values["title"]?.text
-                && (details ?? event.values["details"]?.text) == event.values["details"]?.text
+            event.name == expected && values.allSatisfy { $0.text == nil || $0.text == event.values[$0.key]?.text }
         }
         // Later events are left for later steps.
         if let index = events.firstIndex(where: isExpected) {
@@ -145,22 +141,19 @@ extension ScenarioRun {
         }
         self.current.recorder.forgetEvents()
         let names = events.map(\.name).joined(separator: ", ")
-        if expectation.name == "none" {
+        if expected == "none" {
             guard !events.isEmpty else { return }
             throw .failed("the host received an event", [.init(what: "events", expected: "none", seen: names)])
         }
-        guard let event = events.last(where: { $0.name == expectation.name }) else {
+        guard let event = events.last(where: { $0.name == expected }) else {
             let seen = names.isEmpty ? "none" : names
             throw .failed(
                 "the host did not receive the event",
-                [.init(what: "event", expected: expectation.name, seen: seen)]
+                [.init(what: "event", expected: expected, seen: seen)]
             )
         }
         var found = Differences()
-        found.compare("kind", expectation.kind, event.values["kind"]?.text ?? "none")
-        found.compare("url", url, event.values["url"]?.text ?? "none")
-        found.compare("title", title, event.values["title"]?.text ?? "none")
-        found.compare("details", details, event.values["details"]?.text ?? "none")
+        for (key, text) in values { found.compare(key, text, event.values[key]?.text) }
         try found.report("the host received a different event")
     }
 
@@ -170,26 +163,23 @@ extension ScenarioRun {
         return filled
     }
 
-    private static func compare(_ expected: ServerExpectation, _ record: WalletRecord, _ found: inout Differences) {
-        found.compare("state", expected.state, record.pin.state)
-        switch record.pin.state {
-        case "open":
-            found.compare("attempts_left", expected.attemptsLeft, record.pin.attemptsLeft)
-            found.compare("final_round", expected.isFinalRound, record.pin.finalRound)
-        case "blocked":
-            found.compare("attempts_left", expected.attemptsLeft, 0)
-            found.compare("final_round", expected.isFinalRound, nil)
-        default:
-            found.compare("attempts_left", expected.attemptsLeft, 0)
-            found.compare("final_round", expected.isFinalRound, true)
-        }
-        found.compare("failed_attempts", expected.failedAttempts, record.pin.failures)
-        found.compare("round", expected.round, record.pin.round)
-        found.compare("revoked", expected.revoked, record.revocation?.reason ?? "no")
-        found.compare("solution_revoked", expected.isSolutionRevoked, record.solutionRevoked)
-        found.compare("recovery_code", expected.hasRecoveryCode, record.linkedToRecoveryCode)
-        found.compare("deletion_code", expected.hasDeletionCode, record.hasDeletionCode)
-        found.compare("safe_biometric_unlock", expected.wantsSafeMode, record.features.safeBiometricUnlock)
+    private static func compare(_ expected: ConfigValue, _ record: WalletRecord, _ found: inout Differences) {
+        let (attemptsLeft, isFinalRound): (Int?, Bool?) =
+            switch record.pin.state {
+            case "open": (record.pin.attemptsLeft, record.pin.finalRound)
+            case "blocked": (0, nil)
+            default: (0, true)
+            }
+        found.compare("state", in: expected, record.pin.state)
+        found.compare("attempts_left", in: expected, attemptsLeft)
+        found.compare("final_round", in: expected, isFinalRound)
+        found.compare("failed_attempts", in: expected, record.pin.failures)
+        found.compare("round", in: expected, record.pin.round)
+        found.compare("revoked", in: expected, record.revocation?.reason ?? "no")
+        found.compare("solution_revoked", in: expected, record.solutionRevoked)
+        found.compare("recovery_code", in: expected, record.linkedToRecoveryCode)
+        found.compare("deletion_code", in: expected, record.hasDeletionCode)
+        found.compare("safe_biometric_unlock", in: expected, record.features.safeBiometricUnlock)
     }
 
     private static func error(_ obstacle: Obstacle?) -> String {
@@ -241,13 +231,14 @@ struct Differences {
     }
 
     /// Records a difference; does nothing if no value is expected.
-    mutating func compare<Thing: Equatable & CustomStringConvertible>(
-        _ what: String,
-        _ expected: Thing?,
-        _ seen: Thing?
-    ) {
+    mutating func compare(_ what: String, _ expected: String?, _ seen: String?) {
         guard let expected, expected != seen else { return }
-        self.add(what, expected.description, seen?.description ?? "none")
+        self.add(what, expected, seen ?? "none")
+    }
+
+    /// Compares the value of a key, whose text is the canonical one of its kind.
+    mutating func compare(_ key: String, in expected: ConfigValue, _ seen: (some CustomStringConvertible)?) {
+        self.compare(key, expected[key]?.text, seen?.description)
     }
 
     mutating func contains(_ what: String, _ expected: String, _ seen: String) {

@@ -1,9 +1,10 @@
-internal import WalletFlows
+internal import ConfigText
 internal import Foundation
 internal import HostSystem
 internal import SimulatedPhone
 internal import Vocabulary
 internal import WalletCore
+internal import WalletFlows
 internal import Wire
 
 extension ScenarioRun {
@@ -31,13 +32,13 @@ extension ScenarioRun {
         case .keep(let names): try await self.keep(names)
         case .operate(let step): try await self.operate(step)
         case .revokeWithCode(let code): try await self.revoke(with: code)
-        case .expectScreen(let expectation): try await self.expect(expectation)
+        case .expectScreen(let expectation): try await self.expect(screen: expectation)
         case .expectOneOf(let expectations): try await self.expect(oneOf: expectations)
         case .expectScreenOf(let file): try await self.expect(screenOf: file)
         case .expectAll(let expectations): try await self.expect(all: expectations)
         case .expectTrace(let expectation): try self.expect(expectation)
-        case .expectServer(let expectation): try await self.expect(expectation)
-        case .expectEvent(let expectation): try self.expect(expectation)
+        case .expectServer(let expectation): try await self.expect(server: expectation)
+        case .expectEvent(let expectation): try self.expect(event: expectation)
         }
     }
 
@@ -348,7 +349,7 @@ extension ScenarioRun {
             guard let now: ServerTime = try await lab.lookUp("update-policy show") else {
                 throw .failed("the server does not show its update policy")
             }
-            let policy = Policy(rules: try rules.map { (rule) throws(StepProblem) in try rule.rule(at: now.now) })
+            let policy = Policy(rules: try rules.map { (rule) throws(StepProblem) in try Self.rule(rule, at: now.now) })
             try await lab.operate("update-policy set", policy)
         }
     }
@@ -415,35 +416,28 @@ extension ScenarioRun {
         }
     }
 
-    private func rollout(_ rollout: OperatorStep.Rollout) throws(StepProblem) -> Rollout {
-        switch rollout {
-        case .off: return .off
-        case .on: return .on
-        case .percentage(let percentage): return .percentage(percentage)
-        case .phones(let names):
+    private func rollout(_ value: ConfigValue) throws(StepProblem) -> Rollout {
+        if let names = value["phones"]?.texts {
             return .wallets(Set(try names.map { (name) throws(StepProblem) in try self.walletID(of: name) }))
         }
+        if let text = value.text, text.hasSuffix("%"), let number = Int(text.dropLast()) { return .percentage(number) }
+        return value.text == "on" ? .on : .off
     }
-}
 
-extension OperatorStep.Rule {
-    /// Converts the rule to its admin protocol form.
-    func rule(at now: Timestamp) throws(StepProblem) -> UpdateRule {
+    /// Converts a rule of the update policy to its admin protocol form.
+    private static func rule(_ value: ConfigValue, at now: Timestamp) throws(StepProblem) -> UpdateRule {
         let word: UpdateRule.Word =
-            switch self.word {
+            switch value["say"]?.text {
             case "notify": .notify
             case "recommend": .recommend
-            case "warn": .warn(until: now + (self.blockedIn ?? .seconds(86_400)))
-            case "block": .block(updateAvailable: self.isUpdateAvailable)
+            case "warn": .warn(until: now + (value["in"]?.duration ?? .seconds(86_400)))
+            case "block": .block(updateAvailable: value["update_available"]?.truth ?? true)
             default: .ok
             }
-        guard
-            let rule = UpdateRule(
-                from: self.from.flatMap(AppVersion.init),
-                below: self.below.flatMap(AppVersion.init),
-                word
-            )
-        else { throw .failed("the rule's range of versions is empty") }
+        let from = value["from"]?.text.flatMap(AppVersion.init)
+        guard let rule = UpdateRule(from: from, below: value["below"]?.text.flatMap(AppVersion.init), word) else {
+            throw .failed("the rule's range of versions is empty")
+        }
         return rule
     }
 }

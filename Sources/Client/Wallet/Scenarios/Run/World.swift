@@ -1,3 +1,4 @@
+internal import ConfigText
 internal import HostSystem
 internal import LabFiles
 internal import SimulatedPhone
@@ -144,17 +145,21 @@ struct World {
 extension AppConfiguration {
     /// Applies the values that are set in the scenario.
     func apply(to settings: inout WalletSettings) {
-        if let language = self.language.flatMap(Wording.Language.init) { settings.wording.language = language }
-        if let product = self.product { settings.wording.product = product }
-        if let base = self.linkBase { settings.linkBase = base }
-        if let time = self.lockAfterBackground { settings.lockTimes.background = time }
-        if let time = self.lockAfterInactivity {
+        func text(_ name: String) -> String? {
+            self.value?[name]?.unescaped.text.flatMap { $0 == "none" ? nil : $0 }
+        }
+        func time(_ name: String) -> Duration? { self.value?[name]?.duration }
+        if let language = text("language").flatMap(Wording.Language.init) { settings.wording.language = language }
+        if let product = text("product") { settings.wording.product = product }
+        if let base = text("link_base") { settings.linkBase = base }
+        if let time = time("lock_after_background") { settings.lockTimes.background = time }
+        if let time = time("lock_after_inactivity") {
             settings.lockTimes.inactivity = time
             settings.lockTimes.warning = time * 4 / 5
         }
-        if let time = self.lockWarningAfter { settings.lockTimes.warning = time }
-        if let isRequired = self.pinAfterEnrollment { settings.pinAfterEnrollment = isRequired }
-        if let confirmsWithPrompt = self.confirmsWithPrompt { settings.confirmsWithPrompt = confirmsWithPrompt }
+        if let time = time("lock_warning_after") { settings.lockTimes.warning = time }
+        if let isRequired = self.value?["pin_after_enrollment"]?.truth { settings.pinAfterEnrollment = isRequired }
+        if let confirms = self.value?["confirm_with_prompt"]?.truth { settings.confirmsWithPrompt = confirms }
     }
 }
 
