@@ -39,17 +39,7 @@ package enum JSONReport {
             try fields.encode(self.report.count(.knownFailure), forKey: .knownFailures)
             try fields.encode(self.report.duration.milliseconds, forKey: .durationMs)
             try fields.encode(results.map(Entry.init), forKey: .scenarios)
-            try fields.encodeIfPresent(self.report.coverage.map(Reach.init), forKey: .coverage)
-        }
-    }
-
-    private struct Reach: Encodable {
-        let inAll: Int
-        let missing: [String]
-
-        init(_ coverage: Coverage) {
-            self.inAll = coverage.inAll
-            self.missing = coverage.missing
+            try fields.encodeIfPresent(self.report.coverage, forKey: .coverage)
         }
     }
 
@@ -60,9 +50,9 @@ package enum JSONReport {
         let stepsDone, stepsInAll: Int
         let reached: [String]
         let reason, folder: String?
-        let skips: [Skip]
-        let failure: Failure?
-        let earlierFailures: [Failure]
+        let skips: [ScenarioResult.Skip]
+        let failure: ScenarioResult.Failure?
+        let earlierFailures: [ScenarioResult.Failure]
 
         init(_ result: ScenarioResult) {
             self.file = result.path
@@ -70,49 +60,19 @@ package enum JSONReport {
             self.title = result.title
             self.outcome = result.verdict.rawValue
             self.repetition = result.repetition
-            self.earlierFailures = result.earlierFailures.map(Failure.init)
+            self.earlierFailures = result.earlierFailures
             self.durationMs = result.duration.milliseconds
             self.stepsDone = result.stepsDone
             self.stepsInAll = result.stepsInAll
             self.reached = result.reached
             self.folder = result.folder
-            self.skips = result.skips.map(Skip.init)
+            self.skips = result.skips
             switch result.outcome {
             case .passed: (self.reason, self.failure) = (nil, nil)
             case .skipped(let reason): (self.reason, self.failure) = (reason, nil)
-            case .knownFailure(let reason, let failure): (self.reason, self.failure) = (reason, Failure(failure))
-            case .failed(let failure): (self.reason, self.failure) = (nil, Failure(failure))
+            case .knownFailure(let reason, let failure): (self.reason, self.failure) = (reason, failure)
+            case .failed(let failure): (self.reason, self.failure) = (nil, failure)
             }
-        }
-    }
-
-    private struct Skip: Encodable {
-        let line: Int
-        let step, reason: String
-
-        init(_ skip: ScenarioResult.Skip) {
-            (self.line, self.step, self.reason) = (skip.line, skip.step, skip.reason)
-        }
-    }
-
-    private struct Failure: Encodable {
-        let line: Int
-        let step, message: String
-        let differences: [Difference]
-        let screen, trace, log: [String]
-
-        init(_ failure: ScenarioResult.Failure) {
-            (self.line, self.step, self.message) = (failure.line, failure.step, failure.message)
-            self.differences = failure.differences.map(Difference.init)
-            (self.screen, self.trace, self.log) = (failure.screen, failure.trace, failure.log)
-        }
-    }
-
-    private struct Difference: Encodable {
-        let what, expected, seen: String
-
-        init(_ difference: ScenarioResult.Difference) {
-            (self.what, self.expected, self.seen) = (difference.what, difference.expected, difference.seen)
         }
     }
 }

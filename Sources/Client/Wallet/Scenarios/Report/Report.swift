@@ -49,7 +49,7 @@ package struct Report: Sendable {
 }
 
 /// The number of flow steps that a run has covered.
-package struct Coverage: Hashable, Sendable {
+package struct Coverage: Hashable, Sendable, Encodable {
     /// The steps that no scenario reached, in the order of the list.
     package let missing: [String]
     /// The number of steps in the list.

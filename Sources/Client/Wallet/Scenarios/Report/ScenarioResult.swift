@@ -68,14 +68,14 @@ package struct ScenarioResult: Hashable, Sendable {
     }
 
     /// A step that was skipped.
-    package struct Skip: Hashable, Sendable {
+    package struct Skip: Hashable, Sendable, Encodable {
         package var line: Int
         package var step: String
         package var reason: String
     }
 
     /// Everything a tester needs to know about a failure.
-    package struct Failure: Hashable, Sendable {
+    package struct Failure: Hashable, Sendable, Encodable {
         /// The line in the file, or 0 if the failure happened before the first step.
         package var line: Int
         package var step: String
@@ -95,7 +95,7 @@ package struct ScenarioResult: Hashable, Sendable {
     }
 
     /// A value that differs from what was expected.
-    package struct Difference: Hashable, Sendable {
+    package struct Difference: Hashable, Sendable, Encodable {
         package var what: String
         package var expected: String
         package var seen: String

@@ -1,5 +1,5 @@
 /// A screen in the user's language.
-public struct Screen: Hashable, Sendable {
+public struct Screen: Hashable, Sendable, Encodable {
     /// The step that shows the screen, such as `UC2.3/1.3`.
     public var step: String
     /// The presentation of the screen.
@@ -31,7 +31,7 @@ public struct Screen: Hashable, Sendable {
     )
 
     /// The presentation of a screen.
-    public enum Kind: String, Hashable, Sendable {
+    public enum Kind: String, Hashable, Sendable, Encodable {
         /// The app's entire display.
         case screen
         /// A prompt drawn over the previous screen.
@@ -41,17 +41,27 @@ public struct Screen: Hashable, Sendable {
     }
 
     /// A value on a screen, for use by programs.
-    public enum Value: Hashable, Sendable {
+    public enum Value: Hashable, Sendable, Encodable {
         /// A text, such as a code.
         case text(String)
         /// A count, or a time in milliseconds.
         case number(Int64)
         /// A Boolean value.
         case truth(Bool)
+
+        /// Encodes the text, number or Boolean without the name of its case.
+        public func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            switch self {
+            case .text(let text): try container.encode(text)
+            case .number(let number): try container.encode(number)
+            case .truth(let truth): try container.encode(truth)
+            }
+        }
     }
 
     /// An input field.
-    public struct Input: Hashable, Sendable {
+    public struct Input: Hashable, Sendable, Encodable {
         /// `pin` for digits, or `biometric` for an input to a system prompt.
         public var id: String
         /// The number of digits, or 0 if the input does not consist of digits.
@@ -61,7 +71,7 @@ public struct Screen: Hashable, Sendable {
     }
 
     /// An action that can be selected.
-    public struct Action: Hashable, Sendable {
+    public struct Action: Hashable, Sendable, Encodable {
         /// The action name for programs.
         ///
         /// It does not depend on the language.
@@ -74,7 +84,7 @@ public struct Screen: Hashable, Sendable {
 }
 
 /// The actions on all screens, identified by their names in scenarios and on the command line.
-public enum ActionID: String, Hashable, Sendable, CaseIterable {
+public enum ActionID: String, Hashable, Sendable, CaseIterable, Encodable {
     /// Returns to the previous screen.
     case back
     /// Chooses biometrics as the way to open the wallet.

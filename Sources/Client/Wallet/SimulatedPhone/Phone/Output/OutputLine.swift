@@ -70,9 +70,8 @@ package enum OutputLine: Sendable {
         let version: Int?
 
         enum Key: String, CodingKey {
-            case v, type, step, kind, title, message, values, inputs, actions, name, id, correlationID, cause, retry
-            case outcome
-            case exitCode, length, command = "do", reason, nearest
+            case v, type, step, message, values, name, id, correlationID, cause, retry, outcome, exitCode
+            case command = "do", reason, nearest
         }
 
         func encode(to encoder: any Encoder) throws {
@@ -81,20 +80,14 @@ package enum OutputLine: Sendable {
             switch self.line {
             case .screen(let screen):
                 try fields.encode("screen", forKey: .type)
-                try fields.encode(screen.step, forKey: .step)
-                try fields.encode(screen.kind.rawValue, forKey: .kind)
-                try fields.encode(screen.title, forKey: .title)
-                try fields.encode(screen.message, forKey: .message)
-                try fields.encode(screen.values.mapValues(EncodableValue.init), forKey: .values)
-                try fields.encode(screen.inputs.map(EncodableInput.init), forKey: .inputs)
-                try fields.encode(screen.actions.map(EncodableAction.init), forKey: .actions)
+                try screen.encode(to: encoder)
             case .step(let step):
                 try fields.encode("step", forKey: .type)
                 try fields.encode(step, forKey: .step)
             case .event(let name, let values):
                 try fields.encode("event", forKey: .type)
                 try fields.encode(name, forKey: .name)
-                if !values.isEmpty { try fields.encode(values.mapValues(EncodableValue.init), forKey: .values) }
+                if !values.isEmpty { try fields.encode(values, forKey: .values) }
             case .error(let id, let correlationID, let cause, let retry, let message):
                 try fields.encode("error", forKey: .type)
                 try fields.encode(id, forKey: .id)
@@ -120,43 +113,6 @@ package enum OutputLine: Sendable {
                 try fields.encode(status.outcome, forKey: .outcome)
                 try fields.encode(status.rawValue, forKey: .exitCode)
             }
-        }
-    }
-
-    private struct EncodableValue: Encodable {
-        let value: Screen.Value
-
-        func encode(to encoder: any Encoder) throws {
-            var container = encoder.singleValueContainer()
-            switch self.value {
-            case .text(let text): try container.encode(text)
-            case .number(let number): try container.encode(number)
-            case .truth(let truth): try container.encode(truth)
-            }
-        }
-    }
-
-    private struct EncodableInput: Encodable {
-        let id: String
-        let length: Int
-        let step: String
-
-        init(_ input: Screen.Input) {
-            self.id = input.id
-            self.length = input.length
-            self.step = input.step
-        }
-    }
-
-    private struct EncodableAction: Encodable {
-        let id: String
-        let title: String
-        let step: String
-
-        init(_ action: Screen.Action) {
-            self.id = action.id.rawValue
-            self.title = action.title
-            self.step = action.step
         }
     }
 }
