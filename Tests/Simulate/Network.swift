@@ -153,6 +153,6 @@ struct SimulatedDialer: ServerDialer {
     var address: String { "server:443" }
 
     func dial() async throws(DialError) -> any CallChannel {
-        TLSChannel(connection: try await self.network.connect(self.process), limit: TLSDialer.callLimit)
+        TLSChannel(connection: try await self.network.connect(self.process))
     }
 }

@@ -81,7 +81,6 @@ extension AppVersion: Codable {
 
 extension Platform: Codable {}
 extension FeatureFlag: Codable {}
-extension Revocation.Reason: Codable {}
 
 /// Encoded as `{"state":"list","wallets":[…]}`, `{"percentage":10,"state":"percent"}`, `{"state":"on"}` or
 /// `{"state":"off"}`.

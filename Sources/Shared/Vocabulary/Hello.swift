@@ -27,7 +27,7 @@ public enum UpdateVerdict: Hashable, Sendable {
 }
 
 /// The features that a server offers to all wallets or to a particular one.
-public struct Features: Hashable, Sendable {
+public struct Features: Hashable, Sendable, Codable {
     /// Whether wallets receive a deletion code at registration.
     public var deletionCode: Bool
     /// Whether this wallet uses the safe biometric mode (docs/testing-guide.md, The safe biometric mode).

@@ -1,7 +1,7 @@
 /// The revocation of a wallet, with the reason and whether the device may register again.
-package struct Revocation: Hashable, Sendable {
+package struct Revocation: Hashable, Sendable, Codable {
     /// The scope of the revocation, and who made it.
-    package enum Reason: String, Hashable, Sendable, CaseIterable {
+    package enum Reason: String, Hashable, Sendable, CaseIterable, Codable {
         /// The wallet was revoked by its user, with the deletion code or by wiping the app.
         case user
         /// The wallet was revoked by an operator.

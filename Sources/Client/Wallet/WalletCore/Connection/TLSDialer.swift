@@ -96,17 +96,11 @@ public final class TLSDialer: ServerDialer {
 
     package let server: Server
     private let tls: TLSClientContext
-    private let limits: TimeLimits
 
-    /// Timeouts in real time, even if a lab's clock is used.
-    private struct TimeLimits {
-        var connect = TLSDialer.connectLimit
-        var call = TLSDialer.callLimit
-    }
-
+    /// The time for which the wallet waits for a connection, in real time even if a lab's clock is used.
     package static let connectLimit = Duration.seconds(10)
 
-    /// The time for which the wallet waits for the answer to a call.
+    /// The time for which the wallet waits for the answer to a call, also in real time.
     package static let callLimit = Duration.seconds(20)
 
     /// The server's name or trust cannot be used.
@@ -120,7 +114,6 @@ public final class TLSDialer: ServerDialer {
     /// Prepares for connections to `server` without opening one.
     public init(_ server: Server) throws(NotUsable) {
         self.server = server
-        self.limits = TimeLimits()
         let trust: TLSTrust =
             switch server.trust {
             case .authority(let pem): .authority(pem: pem)
@@ -159,9 +152,9 @@ public final class TLSDialer: ServerDialer {
                 host: host,
                 port: port,
                 tls: self.tls,
-                timeout: self.limits.connect
+                timeout: Self.connectLimit
             )
-            return TLSChannel(connection: connection, limit: self.limits.call)
+            return TLSChannel(connection: connection)
         } catch {
             switch error {
             case .noRoute: throw .noInternet
@@ -178,12 +171,11 @@ public final class TLSDialer: ServerDialer {
 /// A TLS connection.
 struct TLSChannel: CallChannel {
     let connection: ClientConnection
-    let limit: Duration
 
     var channelBinding: ChannelBinding { self.connection.channelBinding }
 
     func call(_ call: Call) async throws(CallError) -> CallResult {
-        try await self.connection.call(call, timeout: self.limit)
+        try await self.connection.call(call, timeout: TLSDialer.callLimit)
     }
 
     /// Starts the calls on the connection's event loop, which runs tasks in the order they were added.

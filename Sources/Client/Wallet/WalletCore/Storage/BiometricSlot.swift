@@ -12,7 +12,7 @@ struct BiometricSlot: Codable, Hashable, Sendable {
     /// apart from the current one.
     var item: StoredID<KeychainItemKind>
     /// The item's unlock method.
-    var method: StoredMethod
+    var method: UnlockMethod
     var slot: StoredBytes
     /// The slot under the next presence share, or nil if the shares are not being replaced.
     var next: NextSlot?
@@ -40,7 +40,7 @@ struct BiometricSlot: Codable, Hashable, Sendable {
     ) -> BiometricSlot? {
         let made = BiometricSlot(
             item: item.id,
-            method: StoredMethod(method),
+            method: method,
             slot: Self.slot(of: dataKey, with: item, share: share, walletID: walletID),
             guardsPINSlots: false
         )
@@ -168,27 +168,4 @@ extension StoredID<KeychainItemKind> {
     ///
     /// The host application may have other items.
     static func belongsToWallet(_ name: String) -> Bool { name.hasPrefix(self.prefix) }
-}
-
-/// The file format for an ``UnlockMethod``.
-enum StoredMethod: String, Codable, Hashable, Sendable {
-    case biometric
-    case passcode
-    case either
-
-    init(_ method: UnlockMethod) {
-        switch method {
-        case .biometric: self = .biometric
-        case .passcode: self = .passcode
-        case .either: self = .either
-        }
-    }
-
-    var method: UnlockMethod {
-        switch self {
-        case .biometric: .biometric
-        case .passcode: .passcode
-        case .either: .either
-        }
-    }
 }

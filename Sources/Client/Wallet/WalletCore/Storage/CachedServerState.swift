@@ -5,24 +5,14 @@ internal import WalletFlows
 ///
 /// It does not prove anything, so registrations, slots and access data never depend on it.
 struct CachedServerState: Codable, Hashable, Sendable {
-    var revocation: Revoked?
+    /// Nil if the server has not reported a revocation.
+    var lastRevocation: Revocation?
     var update: Update?
     var policy: Policy?
-    var features: CachedFeatures?
-
     /// The features that the server offers to this wallet.
     ///
     /// The worst a forged safe mode flag can do is cause a migration, which requires the PIN and a prompt.
-    struct CachedFeatures: Codable, Hashable, Sendable {
-        var deletionCode: Bool
-        var safeBiometricUnlock: Bool
-    }
-
-    struct Revoked: Codable, Hashable, Sendable {
-        var reason: String
-        var mayRegisterAnew: Bool
-        var withDeletionCode: Bool
-    }
+    var lastFeatures: Features?
 
     struct Update: Codable, Hashable, Sendable {
         var kind: String
@@ -36,42 +26,6 @@ struct CachedServerState: Codable, Hashable, Sendable {
         var rounds: Int
         var attemptsPerRound: Int
         var blocksMs: [Int64]
-    }
-
-    /// The revocation, or nil if the server has not reported one or the reason in the file is unknown.
-    var lastRevocation: Revocation? {
-        get {
-            guard let revocation = self.revocation, let reason = Revocation.Reason(rawValue: revocation.reason) else {
-                return nil
-            }
-            return Revocation(
-                reason: reason,
-                mayRegisterAnew: revocation.mayRegisterAnew,
-                withDeletionCode: revocation.withDeletionCode
-            )
-        }
-        set {
-            self.revocation = newValue.map {
-                Revoked(
-                    reason: $0.reason.rawValue,
-                    mayRegisterAnew: $0.mayRegisterAnew,
-                    withDeletionCode: $0.withDeletionCode
-                )
-            }
-        }
-    }
-
-    var lastFeatures: Features? {
-        get {
-            self.features.map {
-                Features(deletionCode: $0.deletionCode, safeBiometricUnlock: $0.safeBiometricUnlock)
-            }
-        }
-        set {
-            self.features = newValue.map {
-                CachedFeatures(deletionCode: $0.deletionCode, safeBiometricUnlock: $0.safeBiometricUnlock)
-            }
-        }
     }
 
     var attemptPolicy: AttemptPolicy? {

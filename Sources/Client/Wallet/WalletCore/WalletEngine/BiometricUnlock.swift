@@ -16,7 +16,7 @@ extension WalletEngine {
         guard self.unlocked != nil, let biometrics = self.store.state.registration?.biometrics else {
             return .prompted(try await self.device.authenticate(prompt, presentation))
         }
-        let itemPrompt = Prompt(prompt.purpose, accepts: biometrics.method.method)
+        let itemPrompt = Prompt(prompt.purpose, accepts: biometrics.method)
         do {
             self.unlocked?.item = try await self.openItem(biometrics.item, itemPrompt, presentation)
         } catch {
@@ -48,7 +48,7 @@ extension WalletEngine {
         guard let biometrics = self.store.state.registration?.biometrics else { return .itemGone }
         let item: OpenedItem
         do {
-            let prompt = Prompt(purpose, accepts: biometrics.method.method)
+            let prompt = Prompt(purpose, accepts: biometrics.method)
             item = try await self.openItem(biometrics.item, prompt, presentation)
         } catch {
             return try Self.answer(to: error)
@@ -93,7 +93,7 @@ extension WalletEngine {
     /// Slots of both kinds can still be opened as before. With ``Wallet/Settings/pinAfterEnrollment``, the item is
     /// replaced by one that ends with an enrollment.
     private func leaveSafeMode() throws {
-        if self.settings.pinAfterEnrollment, let method = self.store.state.registration?.biometrics?.method.method,
+        if self.settings.pinAfterEnrollment, let method = self.store.state.registration?.biometrics?.method,
             (try? self.enableBiometrics(method)) != nil
         {
             return
@@ -163,7 +163,7 @@ extension WalletEngine {
             throw Failure.local(.notReady)
         }
         guard !biometrics.guardsPINSlots else { return .prompted(.confirmed) }
-        let method = biometrics.method.method
+        let method = biometrics.method
         let item = OpenedItem.random()
         do {
             try self.addItem(item, for: method, isSafe: true)

@@ -106,7 +106,7 @@ final class WalletEngine {
         facts.setup = registration?.progress.progress ?? .notStarted
         facts.hasPID = registration?.hasPID ?? false
         facts.biometricMode = registration?.biometricMode ?? .off
-        facts.unlockMethod = registration?.biometrics?.method.method ?? .biometric
+        facts.unlockMethod = registration?.biometrics?.method ?? .biometric
         facts.offersDeletionCode = self.store.serverState.lastFeatures?.deletionCode ?? true
         facts.wantsSafeMode = self.store.serverState.lastFeatures?.safeBiometricUnlock ?? false
         facts.hostAllowsPrompt = self.settings.confirmsWithPrompt

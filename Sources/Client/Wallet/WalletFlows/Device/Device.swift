@@ -106,7 +106,7 @@ public enum BiometricSupport: String, Hashable, Sendable, CaseIterable {
 }
 
 /// The ways to open a keychain item, and with it the wallet (UC2.2, `Unlock with`).
-public enum UnlockMethod: String, Hashable, Sendable, CaseIterable {
+public enum UnlockMethod: String, Hashable, Sendable, CaseIterable, Codable {
     /// Any enrolled biometric: `BIOMETRY_ANY`.
     case biometric
     /// The phone's passcode: `DEVICE_PASSCODE`.
