@@ -11,11 +11,14 @@ package final class AsyncLock: Sendable {
 
     package var waitingCount: Int { self.waiters.withLock(\.count) }
 
+    /// Acquires the lock if it is free, and returns whether it was.
+    package func acquireIfFree() -> Bool { self.waiters.withLock { $0.acquireIfFree() } }
+
     /// Waits for the lock.
     ///
     /// The caller must call ``release()`` when it is done.
     package func acquire() async {
-        if self.waiters.withLock({ $0.acquireIfFree() }) { return }
+        if self.acquireIfFree() { return }
         await withCheckedContinuation { continuation in
             let isAcquired = self.waiters.withLock { $0.acquire(continuation) }
             if isAcquired { continuation.resume() }

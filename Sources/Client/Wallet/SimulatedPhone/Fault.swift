@@ -77,74 +77,49 @@ package enum Fault: String, Hashable, Sendable, CaseIterable, Codable {
 
     /// Returns the verifier's reason for rejecting the fault, or nil if the fault does not exist on the platform.
     package func reason(on platform: Platform) -> String? {
-        switch platform {
-        case .android: self.androidReason
-        case .iOS: self.iOSReason
-        }
+        let (android, iOS) = self.reasons
+        return platform == .android ? android : iOS
     }
 
-    private var androidReason: String? {
+    private var reasons: (android: String?, iOS: String?) {
         switch self {
-        case .wrongChallenge: "challenge_mismatch"
-        case .otherApp: "package_mismatch"
-        case .expired: "certificate_expired"
-        case .notYetValid: "certificate_not_yet_valid"
-        case .otherRoot: "untrusted_root"
-        case .truncated: "malformed_certificate"
-        case .brokenSignature: "bad_signature"
-        case .missingCertificate: "issuer_mismatch"
-        case .loneCertificate: "incomplete_chain"
-        case .unlockedBootloader: "device_unlocked"
-        case .selfSignedSystem: "verified_boot_state"
-        case .noRootOfTrust: "root_of_trust_missing"
-        case .softwareLevel: "security_level_too_low"
-        case .otherSigner: "signature_digest_mismatch"
-        case .oldApp: "app_version_too_old"
-        case .oldPatchLevel: "patch_level_too_old"
-        case .oldVendorPatchLevel: "vendor_patch_level_too_old"
-        case .oldBootPatchLevel: "boot_patch_level_too_old"
-        case .importedKey: "key_origin"
-        case .wrongPurpose: "key_purpose"
-        case .wrongDigest: "key_digest"
-        case .allApplications: "all_applications"
-        case .revokedSerial: "revoked"
-        case .suspendedSerial: "suspended"
-        case .forgedExtension: "unexpected_attestation_extension"
-        case .missingExtension: "missing_attestation_extension"
-        case .longChain: "too_many_certificates"
-        case .largeEvidence: "evidence_too_large"
-        case .wrongEnvironment, .counterNotZero, .wrongKeyID, .wrongCredentialID, .wrongCredentialKey,
-            .unmarkedIssuer, .otherFormat, .noCredentialFlag, .counterReused:
-            nil
-        }
-    }
-
-    private var iOSReason: String? {
-        switch self {
-        case .wrongChallenge: "nonce_mismatch"
-        case .otherApp: "rp_id_mismatch"
-        case .expired: "certificate_expired"
-        case .notYetValid: "certificate_not_yet_valid"
-        case .otherRoot: "untrusted_root"
-        case .missingCertificate: "issuer_mismatch"
-        case .truncated: "malformed_cbor"
-        case .brokenSignature: "bad_signature"
-        case .loneCertificate: "incomplete_chain"
-        case .longChain: "too_many_certificates"
-        case .largeEvidence: "evidence_too_large"
-        case .wrongEnvironment: "environment_mismatch"
-        case .counterNotZero: "counter_not_zero"
-        case .wrongKeyID: "key_id_mismatch"
-        case .wrongCredentialID: "credential_id_mismatch"
-        case .wrongCredentialKey: "public_key_mismatch"
-        case .unmarkedIssuer: "issuer_not_ca"
-        case .otherFormat: "unsupported_format"
-        case .noCredentialFlag: "malformed_auth_data"
-        case .counterReused: "counter_not_increased"
-        case .unlockedBootloader, .selfSignedSystem, .noRootOfTrust, .softwareLevel, .otherSigner, .oldApp,
-            .oldPatchLevel, .oldVendorPatchLevel, .oldBootPatchLevel, .importedKey, .wrongPurpose, .wrongDigest,
-            .allApplications, .revokedSerial, .suspendedSerial, .forgedExtension, .missingExtension:
-            nil
+        case .wrongChallenge: ("challenge_mismatch", "nonce_mismatch")
+        case .otherApp: ("package_mismatch", "rp_id_mismatch")
+        case .expired: ("certificate_expired", "certificate_expired")
+        case .notYetValid: ("certificate_not_yet_valid", "certificate_not_yet_valid")
+        case .otherRoot: ("untrusted_root", "untrusted_root")
+        case .truncated: ("malformed_certificate", "malformed_cbor")
+        case .brokenSignature: ("bad_signature", "bad_signature")
+        case .missingCertificate: ("issuer_mismatch", "issuer_mismatch")
+        case .loneCertificate: ("incomplete_chain", "incomplete_chain")
+        case .unlockedBootloader: ("device_unlocked", nil)
+        case .selfSignedSystem: ("verified_boot_state", nil)
+        case .noRootOfTrust: ("root_of_trust_missing", nil)
+        case .softwareLevel: ("security_level_too_low", nil)
+        case .otherSigner: ("signature_digest_mismatch", nil)
+        case .oldApp: ("app_version_too_old", nil)
+        case .oldPatchLevel: ("patch_level_too_old", nil)
+        case .oldVendorPatchLevel: ("vendor_patch_level_too_old", nil)
+        case .oldBootPatchLevel: ("boot_patch_level_too_old", nil)
+        case .importedKey: ("key_origin", nil)
+        case .wrongPurpose: ("key_purpose", nil)
+        case .wrongDigest: ("key_digest", nil)
+        case .allApplications: ("all_applications", nil)
+        case .revokedSerial: ("revoked", nil)
+        case .suspendedSerial: ("suspended", nil)
+        case .forgedExtension: ("unexpected_attestation_extension", nil)
+        case .missingExtension: ("missing_attestation_extension", nil)
+        case .longChain: ("too_many_certificates", "too_many_certificates")
+        case .largeEvidence: ("evidence_too_large", "evidence_too_large")
+        case .wrongEnvironment: (nil, "environment_mismatch")
+        case .counterNotZero: (nil, "counter_not_zero")
+        case .wrongKeyID: (nil, "key_id_mismatch")
+        case .wrongCredentialID: (nil, "credential_id_mismatch")
+        case .wrongCredentialKey: (nil, "public_key_mismatch")
+        case .unmarkedIssuer: (nil, "issuer_not_ca")
+        case .otherFormat: (nil, "unsupported_format")
+        case .noCredentialFlag: (nil, "malformed_auth_data")
+        case .counterReused: (nil, "counter_not_increased")
         }
     }
 }

@@ -1,4 +1,5 @@
 package import WalletFlows
+internal import HostSystem
 internal import Synchronization
 package import Vocabulary
 package import WalletCore
@@ -32,11 +33,8 @@ package actor Phone {
     /// The app's process, or nil if it is not running.
     private var wallet: Wallet?
     private var isInBackground = false
-    /// Whether a call is in progress.
-    ///
-    /// Further calls are queued in ``waiting``.
-    private var isTaken = false
-    private var waiting: [CheckedContinuation<Void, Never>] = []
+    /// Held by the call in progress.
+    private let turn = AsyncLock()
 
     /// The behavior of the phone towards its caller.
     package struct Behavior: Hashable, Sendable {
@@ -107,8 +105,8 @@ package actor Phone {
 
     /// Starts the app's process as part of an action.
     private func start(_ action: PhoneAction, opening link: IncomingLink?) async throws(PhoneError) -> Screen {
-        await self.takeTurn()
-        defer { self.endTurn() }
+        await self.turn.acquire()
+        defer { self.turn.release() }
         self.actions?.begin(self.device.profile)
         await self.drop()
         let wallet: Wallet
@@ -173,8 +171,8 @@ package actor Phone {
     /// Terminates the app's process, as an operating system may do in the background: without notice and without
     /// saving.
     package func endProcess() async {
-        await self.takeTurn()
-        defer { self.endTurn() }
+        await self.turn.acquire()
+        defer { self.turn.release() }
         guard self.isRunning else { return }
         self.actions?.begin(self.device.profile)
         await self.drop()
@@ -190,8 +188,8 @@ package actor Phone {
 
     /// Deletes a wallet whose files are unusable (``PhoneError/needsReset``), without notifying the server.
     package func reset() async throws(PhoneError) {
-        await self.takeTurn()
-        defer { self.endTurn() }
+        await self.turn.acquire()
+        defer { self.turn.release() }
         await self.drop()
         do {
             try await Wallet.reset(disk: FolderDisk(folder: self.home.appFolder), device: self.walletDevice)
@@ -249,9 +247,8 @@ package actor Phone {
     @discardableResult
     package func refresh() async -> Screen {
         guard let wallet = self.wallet else { return .none }
-        guard !self.isTaken else { return await wallet.screen }
-        await self.takeTurn()
-        defer { self.endTurn() }
+        guard self.turn.acquireIfFree() else { return await wallet.screen }
+        defer { self.turn.release() }
         let screen = await wallet.refresh()
         await self.noteLeaving(wallet)
         return screen
@@ -303,29 +300,13 @@ extension Phone {
 // MARK: One call at a time
 
 extension Phone {
-    private func takeTurn() async {
-        guard self.isTaken else {
-            self.isTaken = true
-            return
-        }
-        await withCheckedContinuation { self.waiting.append($0) }
-    }
-
-    private func endTurn() {
-        guard !self.waiting.isEmpty else {
-            self.isTaken = false
-            return
-        }
-        self.waiting.removeFirst().resume()
-    }
-
     /// Runs `body` with the app's wallet after all earlier calls have finished.
     private func act(
         _ action: PhoneAction?,
         _ body: (Wallet) async throws -> Screen
     ) async throws(PhoneError) -> Screen {
-        await self.takeTurn()
-        defer { self.endTurn() }
+        await self.turn.acquire()
+        defer { self.turn.release() }
         guard let wallet = self.wallet else { throw .notRunning }
         if action != nil { self.actions?.begin(self.device.profile) }
         do {
