@@ -108,7 +108,7 @@ struct LoadRunCommand: AsyncParsableCommand {
                 throw ValidationError("--profile: `\(name)` is not one of \(names)")
             }
             self.load.fill(from: profile)
-            self.report.thresholds += profile.thresholds
+            self.report.thresholds += profile.options.filter { $0.name == "--threshold" }.map(\.value)
         }
         try await self.execute()
     }

@@ -26,9 +26,13 @@ extension ScenarioRun {
         case .clone(let name): try self.clone(as: name)
         case .backUp(let name): try self.backUp(as: name)
         case .restoreBackup(let name): try await self.restoreBackup(name)
-        case .stopServer, .killServer, .startServer, .startSecondServer, .freezeServer, .thawServer,
-            .exchangeCertificate:
-            try await self.useServer(action)
+        case .stopServer: try await self.world.requireLab().stop()
+        case .killServer: try await self.world.requireLab().kill()
+        case .startServer(let settings): try await self.world.requireLab().start(changing: settings)
+        case .startSecondServer: try await self.world.requireLab().startSecond()
+        case .freezeServer: try self.world.requireLab().freeze()
+        case .thawServer: try await self.world.requireLab().thaw()
+        case .exchangeCertificate(let certificate): try await self.world.requireLab().exchange(certificate)
         case .keep(let names): try await self.keep(names)
         case .operate(let step): try await self.operate(step)
         case .revokeWithCode(let code): try await self.revoke(with: code)
@@ -39,21 +43,6 @@ extension ScenarioRun {
         case .expectTrace(let expectation): try self.expect(expectation)
         case .expectServer(let expectation): try await self.expect(server: expectation)
         case .expectEvent(let expectation): try self.expect(event: expectation)
-        }
-    }
-
-    /// Executes a step that controls the server process.
-    private func useServer(_ action: Step.Action) async throws(StepProblem) {
-        let lab = try self.world.requireLab()
-        switch action {
-        case .stopServer: try await lab.stop()
-        case .killServer: try await lab.kill()
-        case .startServer(let settings): try await lab.start(changing: settings)
-        case .startSecondServer: try await lab.startSecond()
-        case .freezeServer: try lab.freeze()
-        case .thawServer: try await lab.thaw()
-        case .exchangeCertificate(let certificate): try await lab.exchange(certificate)
-        default: return
         }
     }
 
