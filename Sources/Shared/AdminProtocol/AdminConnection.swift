@@ -20,9 +20,7 @@ package final class AdminConnection: Sendable {
         self.rejection = rejection
     }
 
-    /// Connects to a server's socket.
-    ///
-    /// Throws ``ConnectError/refused`` if no server is listening on it.
+    /// Connects to a server's socket; throws ``ConnectError/refused`` if no server is listening on it.
     package static func connect(path: String, timeout: Duration) async throws(ConnectError) -> AdminConnection {
         struct AnyReply: Decodable {
             var id: UInt64

@@ -58,9 +58,7 @@ package indirect enum Shape: Sendable {
     }
 }
 
-/// A rule for a combination of keys.
-///
-/// Returns the offending key and a message, or nil if the rule is satisfied.
+/// A rule for a combination of keys; returns the offending key and a message, or nil if the rule is satisfied.
 package typealias FieldRule = @Sendable (ConfigValue) -> (key: String, message: String)?
 
 /// A declared key.

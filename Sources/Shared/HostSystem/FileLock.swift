@@ -23,9 +23,7 @@ package final class FileLock: Sendable {
         try self.init(path, LOCK_EX | LOCK_NB)
     }
 
-    /// Waits for the lock.
-    ///
-    /// Only use this for critical sections that are as short as writing a file.
+    /// Waits for the lock; only use this for critical sections that are as short as writing a file.
     package convenience init(waitingFor path: String) throws(FileError) {
         do throws(LockError) {
             try self.init(path, LOCK_EX)

@@ -35,9 +35,7 @@ package struct ServiceManager: Sendable {
     /// The interval at which the manager expects ``Message/alive``, or nil if it expects none.
     package let watchdogInterval: Duration?
 
-    /// Reads the environment.
-    ///
-    /// Returns nil if no manager wants notifications over a Unix socket.
+    /// Reads the environment; returns nil if no manager wants notifications over a Unix socket.
     package init?(environment: [String: String], processID: Int32? = nil) {
         guard let name = environment["NOTIFY_SOCKET"] else { return nil }
         var address = Array(name.utf8)

@@ -53,9 +53,7 @@ package enum StandardStreams {
         return true
     }
 
-    /// Writes to standard error.
-    ///
-    /// Only use this for logs and text for the user, not for output that programs read.
+    /// Writes to standard error; only use this for logs and text for the user, not for output that programs read.
     @discardableResult
     package static func writeError(_ text: String) -> Bool {
         guard self.isErrorQueued.load(ordering: .relaxed) else { return self.error.write([text]) == nil }

@@ -113,9 +113,7 @@ private final class OpenConnections: Sendable {
 
 /// The functions that provide the listener's responses.
 package struct ObservationSources: Sendable {
-    /// Returns the metrics in exposition format.
-    ///
-    /// Called on the listener's thread.
+    /// Returns the metrics in exposition format; called on the listener's thread.
     package var metrics: @Sendable () -> String
     /// Returns the names of the parts that are not responding.
     package var failures: @Sendable () async -> [String]

@@ -66,8 +66,6 @@ package final class Readiness: Sendable {
         ).exchanged
     }
 
-    /// Marks the server as stopping.
-    ///
-    /// Called before any other step of the shutdown.
+    /// Marks the server as stopping; called before any other step of the shutdown.
     package func drop() { self.value.store(State.stopping.rawValue, ordering: .releasing) }
 }

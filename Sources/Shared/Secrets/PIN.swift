@@ -50,9 +50,7 @@ package struct PIN: ~Copyable, Sendable {
         }
     }
 
-    /// Returns whether both PINs have the same digits, in constant time.
-    ///
-    /// Used when a new PIN is entered twice.
+    /// Returns whether both PINs have the same digits, in constant time; used when a new PIN is entered twice.
     package borrowing func isEqual(to other: borrowing PIN) -> Bool {
         self.digits.isEqual(to: other.digits)
     }
@@ -74,9 +72,7 @@ package struct PIN: ~Copyable, Sendable {
 }
 
 extension SecretBytes {
-    /// Returns whether `condition` is true for all bytes.
-    ///
-    /// Always checks every byte.
+    /// Returns whether `condition` is true for all bytes; always checks every byte.
     borrowing func allBytes(_ condition: (UInt8) -> Bool) -> Bool {
         self.withBytes { span in
             var holds = true

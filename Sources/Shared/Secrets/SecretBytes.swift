@@ -83,9 +83,7 @@ internal import Glibc
         try body(unsafe UnsafeRawBufferPointer(self.storage).bytes)
     }
 
-    /// Calls `body` with a pointer to the bytes, for C functions and libraries.
-    ///
-    /// Only used within this target.
+    /// Calls `body` with a pointer to the bytes, for C functions and libraries; only used within this target.
     borrowing func withPointer<Result: ~Copyable, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {

@@ -18,9 +18,7 @@ final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
         var takeOrigin: (ProxyHeader.Origin) -> Bool
         /// Adds the handlers for TLS and frames once the first record is complete, and passes on the timer.
         var open: (HandshakeTimer) throws -> Void
-        /// Reports that the connection ended before `open` was called.
-        ///
-        /// Called at most once.
+        /// Reports that the connection ended before `open` was called; called at most once.
         var fail: (ConnectionFailure) -> Void
     }
 
@@ -109,9 +107,7 @@ final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    /// Reads the header.
-    ///
-    /// Returns true once it is complete, if the connection may continue.
+    /// Reads the header; returns true once it is complete, if the connection may continue.
     private func takeHeader(context: ChannelHandlerContext) -> Bool {
         do throws(ProxyHeaderFault) {
             guard let header = try ProxyHeader(of: self.bytes.readableBytesView) else { return false }

@@ -42,9 +42,7 @@ final class HandshakePacer {
         self.lastEnd = now()
     }
 
-    /// Returns the pacer for an event loop.
-    ///
-    /// Must be called on that loop.
+    /// Returns the pacer for an event loop; must be called on that loop.
     static func of(_ eventLoop: any EventLoop) -> HandshakePacer {
         if let bound = Self.ofThread.currentValue { return bound.pacer.value }
         let pacer = HandshakePacer(on: eventLoop)
@@ -99,9 +97,7 @@ final class HandshakeTimer: NIOScheduledCallbackHandler {
     var onTimeout: (() -> Void)?
     private var callback: NIOScheduledCallback?
 
-    /// Starts the timer.
-    ///
-    /// Must be called on the event loop.
+    /// Starts the timer; must be called on the event loop.
     init(deadline: NIODeadline, on eventLoop: any EventLoop) {
         // This only fails when the event loop is shut down, which ends the connection.
         self.callback = try? eventLoop.assumeIsolated().scheduleCallback(at: deadline, handler: self)

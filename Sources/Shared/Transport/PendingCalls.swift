@@ -27,9 +27,7 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
     private let read: Reader
     private let opened: EventLoopPromise<TLSHandshakeCompleted?>
 
-    /// Adds the frame handler to the end of the channel's pipeline.
-    ///
-    /// Must be called on the channel's event loop.
+    /// Adds the frame handler to the end of the channel's pipeline; must be called on the channel's event loop.
     init(on channel: any Channel, isSecure: Bool, read: @escaping Reader) throws {
         let handler = FrameHandler(limits: TransportLimits(), idleLimit: nil, isSecure: isSecure)
         self.channel = channel
@@ -102,9 +100,7 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
         }
     }
 
-    /// Registers a call.
-    ///
-    /// Returns false if it has been resolved already and must not be sent.
+    /// Registers a call; returns false if it has been resolved already and must not be sent.
     private func begin(_ id: UInt64, timeout: Duration, _ waiter: CallWaiter<Answer>) -> Bool {
         let timer = self.channel.eventLoop.scheduleTask(in: TimeAmount(timeout)) {
             self.resolve(id, .failure(.timedOut))

@@ -16,9 +16,7 @@ internal import COpenSSL
     /// The keys that encrypt a server's tickets, or nil on a client.
     let ticketKeys: TicketKeys?
 
-    /// The server keys pinned by a client.
-    ///
-    /// Nil on the server, and on a client that trusts authorities instead.
+    /// The server keys pinned by a client, or nil on the server and on a client that trusts authorities.
     let pins: PinnedKeys?
 
     /// The certificate that a client verified last, if it remembers one.

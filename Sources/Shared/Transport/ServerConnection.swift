@@ -34,9 +34,7 @@ package final class ServerConnection: Sendable {
         fileprivate let event: FrameChannel.Event
     }
 
-    /// Waits for the next request.
-    ///
-    /// Only one task may wait at a time.
+    /// Waits for the next request; only one task may wait at a time.
     package func received() async -> Received { Received(event: await self.frames.next()) }
 
     /// Decodes a request.

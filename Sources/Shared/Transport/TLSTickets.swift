@@ -67,9 +67,7 @@ extension SSLContext {
     }
 }
 
-/// The callback for a new ticket.
-///
-/// Returns 1 to take ownership of it.
+/// The callback for a new ticket; returns 1 to take ownership of it.
 private func takeTicket(_ ssl: OpaquePointer?, _ session: OpaquePointer?) -> Int32 {
     guard let session = unsafe session, let context = unsafe SSL_get_SSL_CTX(ssl),
         let data = unsafe SSL_CTX_get_ex_data(context, 0)

@@ -140,9 +140,7 @@ extension ConnectionListener {
 }
 
 extension PendingCalls {
-    /// Connects to the socket at `path`.
-    ///
-    /// Throws ``ConnectError/refused`` if no process is listening there.
+    /// Connects to the socket at `path`; throws ``ConnectError/refused`` if no process is listening there.
     static func connect(
         unixSocket path: String,
         timeout: Duration,

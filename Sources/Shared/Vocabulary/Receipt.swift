@@ -123,9 +123,7 @@ package struct AttemptLeaf: Hashable, Sendable {
         self.lastWrong = lastWrong
     }
 
-    /// Decodes a leaf.
-    ///
-    /// Only accepts what ``write(to:)`` has written.
+    /// Decodes a leaf; only accepts what ``write(to:)`` has written.
     package init?(decoding bytes: ArraySlice<UInt8>) {
         let bytes = [UInt8](bytes)
         guard bytes.count == Self.byteCount, bytes[0] == Self.form, let outcome = Outcome(rawValue: bytes[1]),

@@ -28,9 +28,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         return Timestamp(milliseconds: overflow ? (milliseconds < 0 ? .min : .max) : sum)
     }
 
-    /// Returns the duration from `earlier` to this time.
-    ///
-    /// Negative if this time is earlier.
+    /// Returns the duration from `earlier` to this time; negative if this time is earlier.
     package static func - (later: Timestamp, earlier: Timestamp) -> Duration {
         .milliseconds(later.milliseconds.subtractingReportingOverflow(earlier.milliseconds).partialValue)
     }

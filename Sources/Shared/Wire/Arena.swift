@@ -37,9 +37,7 @@ internal import Glibc
     /// Whether an allocation has failed because of the budget.
     var hasRefused: Bool { unsafe self.state.pointee.hasRefused }
 
-    /// Decodes `frame` into this arena.
-    ///
-    /// Returns nil if it is not a valid message or the budget is too small.
+    /// Decodes `frame` into this arena; returns nil if it is not a valid message or the budget is too small.
     borrowing func unpack<Message>(_ frame: [UInt8], with unpack: Unpacker<Message>) -> UnsafeMutablePointer<Message>? {
         var allocator = unsafe ProtobufCAllocator(
             alloc: { state, byteCount in

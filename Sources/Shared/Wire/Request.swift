@@ -122,9 +122,7 @@ package struct Instruct: Hashable, Sendable {
     /// The signed bytes of an ``InstructBody``.
     package var body: [UInt8]
     package var pinSignature: P256Signature
-    /// The signature by the new PIN's key.
-    ///
-    /// Only present for ChangePIN.
+    /// The signature by the new PIN's key; only present for ChangePIN.
     package var newPINSignature: P256Signature?
 
     package init(

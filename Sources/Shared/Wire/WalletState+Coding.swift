@@ -193,9 +193,7 @@ extension Duration {
         self = .milliseconds(milliseconds)
     }
 
-    /// The duration in whole milliseconds.
-    ///
-    /// Negative durations are sent as zero.
+    /// The duration in whole milliseconds; negative durations are sent as zero.
     var wireMilliseconds: UInt64 { UInt64(max(0, self.milliseconds)) }
 }
 

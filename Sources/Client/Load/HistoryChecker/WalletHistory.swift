@@ -190,9 +190,7 @@ package struct WalletHistory: Sendable {
 }
 
 extension WalletHistory {
-    /// Stores a response.
-    ///
-    /// Returns a violation if its receipt contradicts the numbers so far.
+    /// Stores a response; returns a violation if its receipt contradicts the numbers so far.
     private mutating func receive(_ sent: SentOperation) -> HistoryViolation? {
         if let place = sent.place {
             if let epoch = self.epoch, place.epoch != epoch {

@@ -24,9 +24,7 @@ package enum WalletResponse: Hashable, Sendable {
     /// The PIN was accepted, but the share in the response does not belong to this wallet.
     case validWithForeignShare
     case opened(PINState, generation: Int)
-    /// The PIN was not judged because a different PIN key is current.
-    ///
-    /// Nil if the wallet never had that key.
+    /// The PIN was not judged because a different PIN key is current; nil if the wallet never had that key.
     case pinKeyChanged(current: Int?)
     /// The call was rejected before the PIN was judged, for example because there were too many calls or they were out
     /// of order.

@@ -237,9 +237,7 @@ package final class WalletEventQueue: Sendable {
 
     package init() {}
 
-    /// Adds an event.
-    ///
-    /// Used as the phone's observer.
+    /// Adds an event; used as the phone's observer.
     package func add(_ event: WalletEvent) {
         let wake = self.state.withLock { state in
             state.events.append(event)

@@ -66,9 +66,7 @@ enum Place: Sendable {
     case beforeLock
     /// The flow itself is the lock.
     case atLock
-    /// Behind the lock.
-    ///
-    /// Only shown while the app is unlocked.
+    /// Behind the lock; only shown while the app is unlocked.
     case behindLock
     /// In the same place as the flow that called it.
     case anywhere

@@ -16,9 +16,7 @@ package struct Snapshot: Sendable {
     package var appVersion: AppVersion
     package var isRooted = false
     package var setup = SetupProgress.notStarted
-    /// Whether the data key is not in memory.
-    ///
-    /// Always true after a launch.
+    /// Whether the data key is not in memory; always true after a launch.
     package var isLocked = true
     /// Whether this wallet has been given an identity by an issuer.
     package var hasPID = false
@@ -32,9 +30,7 @@ package struct Snapshot: Sendable {
     package var lastRevocation: Revocation?
     /// The last answer from the update policy.
     package var lastUpdate: RememberedUpdate?
-    /// The code that the user has not yet confirmed as written down.
-    ///
-    /// Only readable while unlocked.
+    /// The code that the user has not yet confirmed as written down; only readable while unlocked.
     package var deletionCode: DeletionCode?
     /// The phone's operating system, which determines the variant of a use case.
     package var platform = Platform.android
@@ -53,9 +49,7 @@ package struct Snapshot: Sendable {
     /// The base address of the wallet's links, such as `https://wallet.example.org/link`.
     package var linkBase = "https://wallet.example.org/link"
     package var lockTimes = LockTimes()
-    /// The pending link for a flow that starts.
-    ///
-    /// Set by ``AppStateMachine``.
+    /// The pending link for a flow that starts; set by ``AppStateMachine``.
     var link: IncomingLink?
     /// Whether the server last reported that it gives deletion codes to wallets.
     package var offersDeletionCode = true

@@ -8,9 +8,7 @@ package struct AppAttestObject: Hashable, Sendable {
     package var format: String
     /// The leaf and the authority that signed it, without the root.
     package var certificates: [[UInt8]]
-    /// The input for Apple's fraud metric.
-    ///
-    /// Not used for verification.
+    /// The input for Apple's fraud metric; not used for verification.
     package var receipt: [UInt8]?
     /// The encoded ``AuthenticatorData``, as it was signed.
     package var authenticatorData: [UInt8]
@@ -171,9 +169,7 @@ package struct AppAttestReceipt: Hashable, Sendable {
     /// The environment, if the receipt contains it.
     package var environment: String? { self.text(7) }
     package var created: String? { self.text(12) }
-    /// The number of keys that the device has attested recently.
-    ///
-    /// Only present in refreshed receipts.
+    /// The number of keys that the device has attested recently; only present in refreshed receipts.
     package var riskMetric: String? { self.text(17) }
     package var notBefore: String? { self.text(19) }
     package var expires: String? { self.text(21) }

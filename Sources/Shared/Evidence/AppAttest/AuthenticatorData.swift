@@ -10,9 +10,7 @@ package struct AuthenticatorData: Hashable, Sendable {
     package var flags: UInt8
     /// The number of signatures made with the key, or 0 in an attestation.
     package var counter: UInt32
-    /// The attested key.
-    ///
-    /// Only present in attestations.
+    /// The attested key; only present in attestations.
     package var credential: Credential?
     /// The extension data at the end, added by newer systems.
     package var extensions: AppAttestExtensions?

@@ -18,9 +18,7 @@ package indirect enum CBOR: Hashable, Sendable {
     case map([Entry])
     case boolean(Bool)
     case null
-    /// An item of another kind, as it was encoded.
-    ///
-    /// Only the lenient decoder returns it.
+    /// An item of another kind, as it was encoded; only the lenient decoder returns it.
     case other([UInt8])
 
     /// A key in a map, and its value.
@@ -177,9 +175,7 @@ private struct CBORDecoder {
         return try self.take(1).first ?? 0
     }
 
-    /// Decodes a boolean or null.
-    ///
-    /// Returns nil after skipping any other simple value or a floating-point number.
+    /// Decodes a boolean or null; returns nil after skipping any other simple value or a floating-point number.
     private mutating func simple(_ head: UInt8) throws(CBORError) -> CBOR? {
         switch head {
         case 0xF4: return .boolean(false)

@@ -69,9 +69,7 @@ struct CaughtSignals: ~Copyable {
 
     consuming func release() {}
 
-    /// Raises the signal with its default effect.
-    ///
-    /// Returns if the process survives it.
+    /// Raises the signal with its default effect; returns if the process survives it.
     borrowing func raiseUncaught(_ number: Int32) {
         guard var previous = self.previous.first(where: { $0.number == number })?.action else { return }
         unsafe sigaction(number, &previous, nil)
@@ -117,9 +115,7 @@ struct CaughtSignals: ~Copyable {
     }
 
     private static let crashes = [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV]
-    /// Nil if there is nothing to restore.
-    ///
-    /// Only modified while no handler is installed.
+    /// Nil if there is nothing to restore; only modified while no handler is installed.
     nonisolated(unsafe) private static var prepared: Prepared?
 
     private var previous: [(number: Int32, action: sigaction)] = []

@@ -321,9 +321,7 @@ enum LabTime {
         let now: Timestamp
     }
 
-    /// Asks the server to advance the clock.
-    ///
-    /// Only the server may write the clock file while it is running.
+    /// Asks the server to advance the clock; only the server may write the clock file while it is running.
     static func advance(_ lab: LabFolder, by duration: Duration, at target: Target) async throws(RunError) {
         let socket = try mapError(lab.adminSocket()) { (error: LabError) in RunError.target(.lab(error)) }
         let failure: FleetFailure

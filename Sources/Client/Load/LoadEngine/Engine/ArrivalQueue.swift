@@ -11,9 +11,7 @@ final class ArrivalQueue: Sendable {
     /// It might not be due yet.
     struct Arrival: Hashable, Sendable {
         let due: Duration
-        /// Whether it has already been admitted.
-        ///
-        /// Otherwise, ``ArrivalQueue/admit(_:)`` decides once it is due.
+        /// Whether it has already been admitted; otherwise, ``ArrivalQueue/admit(_:)`` decides once it is due.
         let isAdmitted: Bool
     }
 

@@ -44,9 +44,7 @@ final class CheckedWallet: Sendable {
         }
     }
 
-    /// Records a response.
-    ///
-    /// Returns a violation if a correct server could not have sent it.
+    /// Records a response; returns a violation if a correct server could not have sent it.
     func completes(_ id: Int, _ response: WalletResponse, at now: Timestamp) -> HistoryViolation? {
         self.state.withLock { state in
             switch response {

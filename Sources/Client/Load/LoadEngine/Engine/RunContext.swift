@@ -19,9 +19,7 @@ struct RunContext: Sendable {
     let events: RunEvents
     /// The maximum number of consecutive wrong PINs for a wallet.
     let wrongLimit: Int
-    /// The queue of arrivals.
-    ///
-    /// Only used in an open loop.
+    /// The queue of arrivals; only used in an open loop.
     let queue: ArrivalQueue?
     let registrar: Registrar?
     let proof: Proof?

@@ -119,9 +119,7 @@ package final class Flood: Sendable {
         }
     }
 
-    /// Keeps a connection open.
-    ///
-    /// Closes the oldest ones beyond the limit.
+    /// Keeps a connection open; closes the oldest ones beyond the limit.
     private func hold(_ channel: any Channel) {
         let surplus: [any Channel] = self.connections.withLock { connections in
             connections.append(channel)

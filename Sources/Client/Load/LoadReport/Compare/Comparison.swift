@@ -212,9 +212,7 @@ package struct ChangeLimit: Sendable, Equatable {
     let name: String
     let metric: Metric
     let isGrowth: Bool
-    /// The limit as a fraction of the first run's value.
-    ///
-    /// Negative for a decrease.
+    /// The limit as a fraction of the first run's value; negative for a decrease.
     let limit: Double
 
     /// Returns whether the change exceeds the limit, or nil if a run does not have the metric.

@@ -17,9 +17,7 @@ package enum NumberText {
         (perSecond < 999.5 ? Self.threeDigits(perSecond) : Self.count(Int(exactly: perSecond.rounded()) ?? .max)) + "/s"
     }
 
-    /// Formats a fraction as a percentage.
-    ///
-    /// Only exactly 0 and 1 are written as 0% and 100%.
+    /// Formats a fraction as a percentage; only exactly 0 and 1 are written as 0% and 100%.
     package static func percent(_ share: Double) -> String {
         if share == 0 { return "0%" }
         if share == 1 { return "100%" }

@@ -24,9 +24,7 @@ struct ReportTable {
     /// Whether to hide the caption because a heading on the page already says the same.
     var isCaptionHidden = true
     let columns: [String]
-    /// Whether every column is left-aligned.
-    ///
-    /// Otherwise, only the first one is.
+    /// Whether every column is left-aligned; otherwise, only the first one is.
     var isLeft = false
     private(set) var rows: [Row] = []
 
@@ -61,9 +59,7 @@ struct ReportTable {
 /// A heading with text, items and tables, for the terminal and the HTML page.
 struct ReportPart {
     let heading: String
-    /// Either `passed` or `failed`.
-    ///
-    /// Also used as a CSS class.
+    /// Either `passed` or `failed`; also used as a CSS class.
     var verdict: String?
     /// A CSS class used on the page.
     var partStyle: String?

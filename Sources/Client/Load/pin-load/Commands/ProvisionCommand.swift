@@ -98,9 +98,7 @@ struct ProvisionCommand: AsyncParsableCommand {
         }
     }
 
-    /// Opens the file if an earlier call created it.
-    ///
-    /// Otherwise, creates it.
+    /// Opens the file if an earlier call created it; otherwise, creates it.
     private func fleet(for target: Target) throws(FleetError) -> Fleet {
         guard DurableFile.exists(self.path) else {
             return try Fleet.create(at: self.path, wallets: self.wallets, fingerprint: target.fingerprint)

@@ -181,9 +181,7 @@ extension ProofOptions {
         return plan
     }
 
-    /// Builds the plan.
-    ///
-    /// Asks the hook which faults it supports.
+    /// Builds the plan; asks the hook which faults it supports.
     func plan(for load: LoadPlan) async throws(PinLoadFailure) -> ProofPlan {
         var (plan, reader) = (ProofPlan(), OptionReader())
         reader.read("--fault-every", self.faultEvery, OptionReader.time) { plan.faultEvery = $0 }

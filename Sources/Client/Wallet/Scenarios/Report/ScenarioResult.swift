@@ -189,9 +189,7 @@ package struct StepRecord: Hashable, Sendable {
     package var trace: [String]
     /// The lines that the server logged during this step.
     package var log: [String] = []
-    /// The time at which the step started, in milliseconds since 1970.
-    ///
-    /// Used to match log lines to steps.
+    /// The time at which the step started, in milliseconds since 1970; used to match log lines to steps.
     package var startMilliseconds: Int64
 
     package enum Outcome: Hashable, Sendable {

@@ -285,9 +285,7 @@ enum ValuePattern {
         }
     }
 
-    /// Whether the regular expression can be compiled, and the range is not empty.
-    ///
-    /// True for all other patterns.
+    /// Whether the regular expression can be compiled, and the range is not empty; true for all other patterns.
     var isValid: Bool {
         switch self {
         case .exactly(let text): text.wholeMatch(of: /-?[0-9]+\.\.-?[0-9]+/) == nil

@@ -165,9 +165,7 @@ final class LabServer: Sendable {
         self.keepLog(of: program)
     }
 
-    /// Kills the server and prevents it from being started again.
-    ///
-    /// Called at the end of the run, from any thread.
+    /// Kills the server and prevents it from being started again; called at the end of the run, from any thread.
     func shutDown() {
         let program = self.state.withLock { state in
             state.isOver = true
@@ -237,9 +235,7 @@ final class LabServer: Sendable {
         }
     }
 
-    /// Resumes the process.
-    ///
-    /// Returns the calls and the time it has missed, or nil if it was not suspended.
+    /// Resumes the process; returns the calls and the time it has missed, or nil if it was not suspended.
     func `continue`() -> (calls: [@Sendable () async -> Void], time: Duration)? {
         self.state.withLock { state in
             guard let frozen = state.frozen else { return nil }
@@ -249,9 +245,7 @@ final class LabServer: Sendable {
         }
     }
 
-    /// Queues a call if the process is suspended.
-    ///
-    /// Otherwise returns false.
+    /// Queues a call if the process is suspended; otherwise returns false.
     func hold(_ call: @escaping @Sendable () async -> Void) -> Bool {
         self.state.withLock { state in
             state.frozen?.calls.append(call)

@@ -56,9 +56,7 @@ final class ScenarioPhone {
         await self.phone.configure { configuration.apply(to: &$0) }
     }
 
-    /// Cleans up a dead process and updates the wallet id.
-    ///
-    /// Called after every action.
+    /// Cleans up a dead process and updates the wallet id; called after every action.
     func settle() async {
         if self.process.isDead {
             await self.phone.endProcess()
@@ -169,9 +167,7 @@ final class EventRecorder: Sendable {
     /// All steps taken so far, without duplicates.
     var reached: [String] { self.state.withLock(\.reached) }
 
-    /// Starts a new trace.
-    ///
-    /// Called after the current one has been compared.
+    /// Starts a new trace; called after the current one has been compared.
     func clearTrace() { self.state.withLock { $0.trace = [] } }
 
     /// Returns the flow steps taken since the last call, even if the trace was cleared in between.

@@ -38,9 +38,7 @@ final class SimulatedProcess: Sendable {
     /// Replaces a dead process with a new one that has no planned crash.
     func restart() { self.state.withLock { $0 = .alive } }
 
-    /// Counts a write.
-    ///
-    /// Returns false if the process is dead, in which case the write must not happen.
+    /// Counts a write; returns false if the process is dead, in which case the write must not happen.
     func survivesWrite() -> Bool {
         self.state.withLock { state in
             switch state {

@@ -122,9 +122,7 @@ struct DeviceFiles: Sendable {
 /// They share a file that is replaced atomically, so that a crash can never combine a key with another key's counter.
 struct HardwareKey: Sendable {
     let key: SigningKey
-    /// The number of assertions so far.
-    ///
-    /// Always 0 on Android.
+    /// The number of assertions so far; always 0 on Android.
     var counter: UInt32 = 0
 
     init() {

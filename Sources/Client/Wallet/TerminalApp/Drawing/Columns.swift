@@ -91,9 +91,7 @@ enum Columns {
         return lines
     }
 
-    /// Returns the text if it fits.
-    ///
-    /// Otherwise truncates it and appends the ellipsis.
+    /// Returns the text if it fits; otherwise truncates it and appends the ellipsis.
     static func fit(_ text: String, to width: Int, _ ellipsis: String) -> String {
         guard self.width(text) > width else { return text }
         return String(self.prefix(text, max(0, width - ellipsis.count))) + ellipsis.prefix(width)

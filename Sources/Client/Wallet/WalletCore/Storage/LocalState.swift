@@ -15,9 +15,7 @@ struct LocalState: Codable, Hashable, Sendable {
     /// The format version that this app writes and reads.
     static let currentVersion = 3
 
-    /// The token and the key attested for it.
-    ///
-    /// Removed after the first session.
+    /// The token and the key attested for it; removed after the first session.
     var enrollment: PendingEnrollment?
     var registration: LocalRegistration?
     /// The id of a wallet that was wiped on this device, if the server has not been notified yet.

@@ -37,14 +37,10 @@ public enum StorageError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The contents of the wallet's files.
-///
-/// Only used by a single ``WalletEngine``.
+/// The contents of the wallet's files; only used by a single ``WalletEngine``.
 final class LocalStore {
     private let disk: any LocalDisk
-    /// The contents of `state.json`.
-    ///
-    /// Only changed by ``save(_:)``.
+    /// The contents of `state.json`; only changed by ``save(_:)``.
     private(set) var state: LocalState
     private(set) var serverState: CachedServerState
     private(set) var receipts = ReceiptRecord()

@@ -360,9 +360,7 @@ extension WalletEngine {
         return OpenSession(walletID: walletID, body: body, deviceProof: proof)
     }
 
-    /// Proves a statement with the hardware key.
-    ///
-    /// Called once the connection for sending the proof is ready.
+    /// Proves a statement with the hardware key; called once the connection for sending the proof is ready.
     func proof(of statement: Statement) async throws -> DeviceProof {
         guard let proof = DeviceProof(try await self.device.prove(statement: statement.bytes)) else {
             throw Failure.local(.deviceFormat)

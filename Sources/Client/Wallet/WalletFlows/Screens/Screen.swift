@@ -105,13 +105,9 @@ public enum ActionID: String, Hashable, Sendable, CaseIterable, Encodable {
     case confirm
     /// Opens the dashboard.
     case dashboard
-    /// Starts deleting the app's data.
-    ///
-    /// Asks for confirmation.
+    /// Starts deleting the app's data; asks for confirmation.
     case deleteData = "delete-data"
-    /// Starts deleting the wallet because the user forgot the PIN.
-    ///
-    /// Asks for confirmation.
+    /// Starts deleting the wallet because the user forgot the PIN; asks for confirmation.
     case deleteWallet = "delete-wallet"
     /// Asks for the PIN and shows the deletion code.
     case deletionCode = "deletion-code"
@@ -147,9 +143,7 @@ public enum ActionID: String, Hashable, Sendable, CaseIterable, Encodable {
     case readMore = "read-more-information"
     /// Opens the privacy statement.
     case readPrivacyStatement = "read-privacy-statement"
-    /// Starts deleting a wallet that can no longer be opened.
-    ///
-    /// Asks for confirmation.
+    /// Starts deleting a wallet that can no longer be opened; asks for confirmation.
     case resetWallet = "reset-wallet"
     /// Repeats the request that failed.
     case retry

@@ -53,16 +53,12 @@ final class Printer: Sendable {
         }
     }
 
-    /// Prints an event from the command itself.
-    ///
-    /// Has no effect in text mode.
+    /// Prints an event from the command itself; has no effect in text mode.
     func printEvent(_ name: String, _ values: [String: Screen.Value] = [:]) {
         if self.isJSON { self.write(.event(name, values)) }
     }
 
-    /// Prints names and values.
-    ///
-    /// Has no effect in JSON mode.
+    /// Prints names and values; has no effect in JSON mode.
     func printRows(_ rows: [(String, String)]) {
         guard !self.isJSON else { return }
         let width = rows.map(\.0.count).max() ?? 0

@@ -122,9 +122,7 @@ package final class Fleet: Sendable {
         return index + low
     }
 
-    /// Records the generation of the current PIN.
-    ///
-    /// Never goes back to an earlier one.
+    /// Records the generation of the current PIN; never goes back to an earlier one.
     func keep(generation: UInt32, of wallet: FleetWallet) throws(FleetFailure) {
         try mapError(
             self.change(wallet.slot) { $0.generation = max($0.generation, generation) },
@@ -352,9 +350,7 @@ struct FleetScan: Equatable {
     /// The number of bytes per read, a whole number of records.
     private static let chunk = FleetRecord.byteCount << 14
 
-    /// Scans the first `count` records.
-    ///
-    /// Records beyond the end of the file are free.
+    /// Scans the first `count` records; records beyond the end of the file are free.
     init(_ file: RecordFile, count: Int) throws(FileError) {
         var slot = 0
         while slot < count {

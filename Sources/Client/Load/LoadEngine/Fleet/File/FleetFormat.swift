@@ -25,9 +25,7 @@ struct FleetHeader: Hashable {
     /// It increases if a process did not close the file.
     var counterBase: UInt64 = 0
     var isInUse = false
-    /// The seed for test wallets in a lab.
-    ///
-    /// Only the file's owner can read it.
+    /// The seed for test wallets in a lab; only the file's owner can read it.
     var seed: [UInt8]
     var authority: SHA256Digest
 

@@ -114,9 +114,7 @@ package final class FleetProvisioner: Sendable {
         }
     }
 
-    /// Waits before the next attempt.
-    ///
-    /// Returns early if no more wallets need to be registered.
+    /// Waits before the next attempt; returns early if no more wallets need to be registered.
     private func pause(atLeast least: Duration, _ backoff: inout Backoff) async {
         var generator = SystemRandomNumberGenerator()
         let pause = max(min(least, Backoff.longest), backoff.nextPause(using: &generator))
@@ -233,9 +231,7 @@ package final class FleetProvisioner: Sendable {
 
     // MARK: - Failures
 
-    /// Returns whether a later attempt may succeed.
-    ///
-    /// Records the failure for the progress display.
+    /// Returns whether a later attempt may succeed; records the failure for the progress display.
     private func mayTryAgain(after failure: FleetFailure) -> Bool {
         guard failure.isTransient || failure == .refused(.challengeInvalid) || failure == .refused(.internal) else {
             return false

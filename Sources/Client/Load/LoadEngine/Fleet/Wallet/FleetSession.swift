@@ -7,9 +7,7 @@ package import Transport
 package import Vocabulary
 package import Wire
 
-/// A wallet's session on its own connection.
-///
-/// Only one instruction may be in flight at a time.
+/// A wallet's session on its own connection; only one instruction may be in flight at a time.
 package final class FleetSession: Sendable {
     package let wallet: FleetWallet
     package let connection: ClientConnection
@@ -57,9 +55,7 @@ package final class FleetSession: Sendable {
         }
     }
 
-    /// Sends Hello and OpenSession in a single flight on a new connection.
-    ///
-    /// Closes the connection on failure.
+    /// Sends Hello and OpenSession in a single flight on a new connection; closes the connection on failure.
     package static func begin(
         _ wallet: FleetWallet,
         of fleet: Fleet,
@@ -137,9 +133,7 @@ package final class FleetSession: Sendable {
         return Prepared(call: self.instruct(.checkPIN, inputs, attemptID), attemptID: attemptID, next: nil)
     }
 
-    /// Prepares a change to the wallet's next PIN.
-    ///
-    /// Otherwise like ``prepareCheck(_:attemptID:)``.
+    /// Prepares a change to the wallet's next PIN; otherwise like ``prepareCheck(_:attemptID:)``.
     package func prepareChange(_ entry: PINChoice = .right, attemptID: AttemptID = .random()) -> Prepared {
         let inputs = self.next(entry)
         let next = inputs.generation + 1
