@@ -73,7 +73,7 @@ package final class AppendFile: Sendable {
     ///
     /// A dangling link is not a missing file.
     package static func ifPresent(reading path: String) throws(FileError) -> AppendFile? {
-        do throws(FileError) { return try AppendFile(reading: path) } catch .notFound { return nil }
+        try HostSystem.ifPresent(AppendFile(reading: path))
     }
 
     package func byteCount() throws(FileError) -> Int { try self.file.byteCount() }

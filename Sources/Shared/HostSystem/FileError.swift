@@ -113,3 +113,11 @@ package func mapError<Result: ~Copyable, Cause, Failure>(
 ) throws(Failure) -> Result {
     do throws(Cause) { return try operation() } catch { throw convert(error) }
 }
+
+/// Returns the result of an operation on a file, or nil if the file does not exist.
+@discardableResult
+package func ifPresent<Result>(
+    _ operation: @autoclosure () throws(FileError) -> Result
+) throws(FileError) -> Result? {
+    do throws(FileError) { return try operation() } catch .notFound { return nil }
+}

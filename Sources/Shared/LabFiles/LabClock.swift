@@ -71,13 +71,8 @@ package final class FollowedLabClock: WallClock {
 /// The format of the clock file: a decimal number of milliseconds followed by a line feed.
 enum LabClockFile {
     static func read(_ path: String) throws(LabError) -> Int64 {
-        let bytes: [UInt8]
-        do throws(FileError) {
-            bytes = try DurableFile.read(path, atMost: 32)
-        } catch .notFound(_) {
+        guard let bytes = try mapError(ifPresent(DurableFile.read(path, atMost: 32)), to: LabError.file) else {
             return 0
-        } catch {
-            throw .file(error)
         }
         let text = String(decoding: bytes, as: UTF8.self).prefix { $0 != "\n" }
         guard let offset = Int64(text), (0...LabClock.furthest.milliseconds).contains(offset) else {

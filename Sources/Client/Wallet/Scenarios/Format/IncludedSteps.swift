@@ -90,14 +90,10 @@ struct FolderSteps {
     init(beside path: String) throws(ConfigError) {
         let folder = DurableFile.folder(of: path)
         let file = "\(folder)/\(Self.fileName)"
-        let bytes: [UInt8]
-        do throws(FileError) {
-            bytes = try DurableFile.read(file, atMost: 1 << 20)
-        } catch .notFound {
-            return
-        } catch {
-            throw ConfigError(problems: [ConfigProblem(source: file, message: error.reason)])
+        let bytes = try mapError(ifPresent(DurableFile.read(file, atMost: 1 << 20))) { (error: FileError) in
+            ConfigError(problems: [ConfigProblem(source: file, message: error.reason)])
         }
+        guard let bytes else { return }
         let value = try IncludedSteps.read(bytes, of: file, as: Self.fields)
         self.setUp = try Self.steps(value["before"], of: file)
         self.tearDown = try Self.steps(value["after"], of: file)

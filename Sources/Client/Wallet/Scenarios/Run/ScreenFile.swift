@@ -43,14 +43,10 @@ struct ScreenFile {
 
     /// Reads a file, which may not exist yet.
     init(_ path: String) throws(StepProblem) {
-        let text: String
-        do throws(FileError) {
-            text = try DurableFile.readText(path, atMost: 1 << 22)
-        } catch .notFound {
-            return
-        } catch {
-            throw .failed("\(error)")
+        let text = try mapError(ifPresent(DurableFile.readText(path, atMost: 1 << 22))) { (error: FileError) in
+            StepProblem.failed("\(error)")
         }
+        guard let text else { return }
         var heading: String?
         for line in text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) {
             if line.hasPrefix(Self.mark) {

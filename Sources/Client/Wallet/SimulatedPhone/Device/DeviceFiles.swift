@@ -32,34 +32,18 @@ struct DeviceFiles: Sendable {
 
     /// Returns nil if the file does not exist.
     func read(_ name: Name, atMost limit: Int = 65_536) throws(DeviceError) -> [UInt8]? {
-        do throws(FileError) {
-            return try DurableFile.readOwn(self.path(name), atMost: limit)
-        } catch .notFound {
-            return nil
-        } catch {
-            throw .storage(error.description)
-        }
+        try mapError(ifPresent(DurableFile.readOwn(self.path(name), atMost: limit)), to: DeviceError.init)
     }
 
     /// Atomically and durably replaces the file.
     func write(_ bytes: [UInt8], to name: Name) throws(DeviceError) {
-        do throws(FileError) {
-            try DurableFile.makeFolder(self.folder)
-            try DurableFile.write(bytes, to: self.path(name))
-        } catch {
-            throw .storage(error.description)
-        }
+        try mapError(DurableFile.makeFolder(self.folder), to: DeviceError.init)
+        try mapError(DurableFile.write(bytes, to: self.path(name)), to: DeviceError.init)
     }
 
     /// Removes the file, if it exists.
     func remove(_ name: Name) throws(DeviceError) {
-        do throws(FileError) {
-            try DurableFile.remove(self.path(name))
-        } catch .notFound {
-            return
-        } catch {
-            throw .storage(error.description)
-        }
+        try mapError(ifPresent(DurableFile.remove(self.path(name))), to: DeviceError.init)
     }
 
     /// Returns the stored profile.
@@ -74,10 +58,9 @@ struct DeviceFiles: Sendable {
     /// Returns the stored profile, or nil if there is none.
     func profile() throws(DeviceError) -> DeviceProfile? {
         guard let bytes = try self.read(.profile) else { return nil }
-        do throws(ConfigError) {
-            return try DeviceProfile(yaml: String(decoding: bytes, as: UTF8.self), source: self.path(.profile))
-        } catch {
-            throw .storage(error.description)
+        let text = String(decoding: bytes, as: UTF8.self)
+        return try mapError(DeviceProfile(yaml: text, source: self.path(.profile))) { (error: ConfigError) in
+            DeviceError.storage(error.description)
         }
     }
 
@@ -131,13 +114,8 @@ struct HardwareKey: Sendable {
 
     /// Reads the file; returns nil if it does not exist.
     static func read(_ path: String) throws(DeviceError) -> HardwareKey? {
-        let bytes: [UInt8]
-        do throws(FileError) {
-            bytes = try DurableFile.readOwn(path, atMost: 4096)
-        } catch .notFound {
+        guard let bytes = try mapError(ifPresent(DurableFile.readOwn(path, atMost: 4096)), to: DeviceError.init) else {
             return nil
-        } catch {
-            throw .storage(error.description)
         }
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", maxSplits: 1)
         guard lines.count == 2, let counter = UInt32(lines[0]), let key = SigningKey(pem: String(lines[1])) else {
@@ -153,10 +131,11 @@ struct HardwareKey: Sendable {
 
     /// Writes the file durably.
     func write(to path: String) throws(DeviceError) {
-        do throws(FileError) {
-            try DurableFile.write(Array("\(self.counter)\n\(self.key.pem)".utf8), to: path)
-        } catch {
-            throw .storage(error.description)
-        }
+        let text = "\(self.counter)\n\(self.key.pem)"
+        try mapError(DurableFile.write(Array(text.utf8), to: path), to: DeviceError.init)
     }
+}
+
+extension DeviceError {
+    fileprivate init(_ error: FileError) { self = .storage(error.description) }
 }

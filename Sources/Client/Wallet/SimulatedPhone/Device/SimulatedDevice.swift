@@ -95,11 +95,8 @@ package final class SimulatedDevice: Device {
 extension SimulatedDevice {
     package func createKey(challenge: SHA256Digest) async throws(DeviceError) -> DeviceEvidence {
         try self.withState { (profile) throws(DeviceError) in
-            let authority: LabAuthority
-            do throws(LabAuthorityError) {
-                authority = try LabAuthority.load(from: self.authorityFolder)
-            } catch {
-                throw .attestationUnavailable
+            let authority = try mapError(LabAuthority.load(from: self.authorityFolder)) { (_: LabAuthorityError) in
+                DeviceError.attestationUnavailable
             }
             let request = AttestationRequest(
                 profile: profile,

@@ -181,10 +181,8 @@ struct KeyHook: Sendable {
     }
 
     private func keep(_ handle: String) throws(HookFailure) {
-        do throws(DeviceError) {
-            try self.device.files.write(Array(handle.utf8), to: .keyHandle)
-        } catch {
-            throw .wrong("\(error)")
+        try mapError(self.device.files.write(Array(handle.utf8), to: .keyHandle)) { (error: DeviceError) in
+            HookFailure.wrong("\(error)")
         }
     }
 
@@ -304,10 +302,9 @@ package struct HookedIssuer: PIDIssuer {
             let reply = try await self.program.ask(question, for: Reply.self)
             switch reply.result {
             case "obtained":
-                do throws(SecretTextProblem) {
-                    return try RecoveryCode(reading: (reply.recoveryCode ?? "").utf8)
-                } catch {
-                    throw .wrong("`recovery_code` \(error)")
+                let code = reply.recoveryCode ?? ""
+                return try mapError(RecoveryCode(reading: code.utf8)) { (problem: SecretTextProblem) in
+                    HookFailure.wrong("`recovery_code` \(problem)")
                 }
             case "cancelled", "failed": return nil
             default: throw .wrong("`result` must be one of obtained, cancelled, failed")

@@ -28,6 +28,10 @@ public struct LocalDiskError: Error, Hashable, Sendable, CustomStringConvertible
     public init(_ description: String) {
         self.description = description
     }
+
+    init(_ error: FileError) {
+        self.init(error.description)
+    }
 }
 
 /// A wallet's files, which make up the entire `app/` folder.
@@ -64,40 +68,29 @@ public struct FolderDisk: LocalDisk {
     /// Opens the folder, or creates it so that only its owner has access.
     public init(folder: String) throws(LocalDiskError) {
         self.folder = folder
-        try mapError(DurableFile.makeFolder(folder, mode: 0o700)) { (error: FileError) in LocalDiskError("\(error)") }
+        try mapError(DurableFile.makeFolder(folder, mode: 0o700), to: LocalDiskError.init)
     }
 
     /// Returns the contents of the file, or nil if it does not exist.
     public func read(_ file: LocalFile) throws(LocalDiskError) -> [UInt8]? {
-        do {
-            return try DurableFile.readOwn(self.path(file), atMost: Self.maximumByteCount)
-        } catch FileError.notFound {
-            return nil
-        } catch {
-            throw LocalDiskError("\(error)")
-        }
+        try mapError(
+            ifPresent(DurableFile.readOwn(self.path(file), atMost: Self.maximumByteCount)),
+            to: LocalDiskError.init
+        )
     }
 
     /// Creates the file or replaces its contents.
     ///
     /// The change is durable when this method returns.
     public func write(_ bytes: [UInt8], to file: LocalFile) throws(LocalDiskError) {
-        try mapError(DurableFile.write(bytes, to: self.path(file), mode: 0o600)) { (error: FileError) in
-            LocalDiskError("\(error)")
-        }
+        try mapError(DurableFile.write(bytes, to: self.path(file), mode: 0o600), to: LocalDiskError.init)
     }
 
     /// Removes the file, if it exists.
     ///
     /// The change is durable when this method returns.
     public func remove(_ file: LocalFile) throws(LocalDiskError) {
-        do {
-            try DurableFile.remove(self.path(file))
-        } catch FileError.notFound {
-            return
-        } catch {
-            throw LocalDiskError("\(error)")
-        }
+        try mapError(ifPresent(DurableFile.remove(self.path(file))), to: LocalDiskError.init)
     }
 
     private func path(_ file: LocalFile) -> String { "\(self.folder)/\(file.rawValue)" }

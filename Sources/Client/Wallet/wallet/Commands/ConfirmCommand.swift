@@ -1,4 +1,5 @@
 import ArgumentParser
+internal import HostSystem
 internal import SimulatedPhone
 internal import WalletFlows
 
@@ -45,11 +46,8 @@ struct ConfirmCommand: OneShotCommand {
 
     func run() async throws {
         try await AppSession.run(self) { app in
-            let confirmation: ConfirmationRequest
-            do {
-                confirmation = try ConfirmationRequest(title: self.title, details: self.details)
-            } catch {
-                throw WalletCommandFailure.usage("\(error)")
+            let confirmation = try mapError(ConfirmationRequest(title: self.title, details: self.details)) {
+                (error: ConfirmationError) in WalletCommandFailure.usage("\(error)")
             }
             let pins = try self.pins.source()
             let screen = try await ProtectedAction.open(app, pins) { phone in try await phone.confirm(confirmation) }

@@ -48,11 +48,7 @@ package struct PhoneHome: Sendable {
 
     /// Removes the phone's profile; the next command makes a new one.
     package func removeProfile() throws(PhoneError) {
-        do throws(DeviceError) {
-            try DeviceFiles(folder: self.deviceFolder).remove(.profile)
-        } catch {
-            throw .device(error)
-        }
+        try mapError(DeviceFiles(folder: self.deviceFolder).remove(.profile), to: PhoneError.device)
     }
 
     private static func chosen(_ path: String?) throws(PhoneError) -> String {

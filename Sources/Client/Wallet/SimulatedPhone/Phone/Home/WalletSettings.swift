@@ -147,13 +147,8 @@ struct WalletFile {
 
     /// Returns the contents of the file, or nil if it does not exist.
     private static func text(_ path: String) throws(PhoneError) -> String? {
-        do throws(FileError) {
-            let bytes = try DurableFile.read(path, atMost: 65_536)
-            return String(decoding: bytes, as: UTF8.self)
-        } catch .notFound(_) {
-            return nil
-        } catch {
-            throw .storage("\(error)")
+        try mapError(ifPresent(DurableFile.readText(path, atMost: 65_536))) { (error: FileError) in
+            PhoneError.storage("\(error)")
         }
     }
 }
