@@ -333,8 +333,8 @@ let tests: [Target] = [
     .tests(
         "ScenariosTests",
         """
-        ConfigText HostSystem LabFiles remote-pin-lab remote-pin-server Scenarios ServerSettings TerminalApp \
-        TestSupport WalletFlows
+        ConfigText HostSystem LabFiles remote-pin-lab remote-pin-server Scenarios ServerSettings SimulatedPhone \
+        TerminalApp TestSupport WalletCore WalletFlows
         """
     ),
     .tests("HistoryCheckerTests", "HistoryChecker TestSupport Vocabulary"),

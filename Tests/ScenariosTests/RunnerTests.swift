@@ -1,9 +1,11 @@
 import HostSystem
 import LabFiles
+import SimulatedPhone
 import Synchronization
 import TerminalApp
 import TestSupport
 import Testing
+import WalletCore
 import WalletFlows
 
 @testable import Scenarios
@@ -197,14 +199,8 @@ struct RunnerTests {
         let lab = LabServer(folder: "\(self.folder.path)/s", binary: Programs.path("remote-pin-server"), settings: [:])
         try DurableFile.makeFolder("\(self.folder.path)/s")
         try await lab.start()
-        let server = try TestServer(lab: lab.lab.path)
-        let existing = ExistingServer(
-            host: server.host,
-            port: server.port,
-            name: "localhost",
-            caFile: "\(lab.lab.authorityFolder)/tls-ca.pem",
-            authority: lab.lab.authorityFolder
-        )
+        var existing = try WalletSettings(lab: lab.lab.path)
+        existing.clockFile = nil
         let scenarios = try [
             "steps: [{set up: {pin: '024791'}}, {server: {state: open}}, {expect: {screen: UC3.1/1.1}}]",
             "steps: [launch, {advance: 1m}, {expect: {screen: UC9.2/1.1}}]", "server: {pin.rounds: 5}\nsteps: [launch]",
@@ -220,7 +216,7 @@ struct RunnerTests {
         )
         #expect(results[3].hasFailed)
         await lab.ended()
-        #expect(await !existing.isReachable())
+        #expect(await !existing.server.isReachable())
     }
 
     /// A server program that cannot start the first `failures` times.

@@ -1,10 +1,10 @@
 internal import ConfigText
 internal import HostSystem
 internal import LabFiles
-internal import SimulatedPhone
+package import SimulatedPhone
 internal import Transport
 internal import Vocabulary
-internal import WalletCore
+package import WalletCore
 internal import WalletFlows
 internal import Wire
 
@@ -12,27 +12,8 @@ internal import Wire
 package enum ScenarioTarget: Sendable {
     /// A new lab for each scenario, with a server started from the given binary.
     case ownLabs(serverBinary: String)
-    /// A server that is already running.
-    case server(ExistingServer)
-}
-
-/// A server that was not started by the run.
-package struct ExistingServer: Hashable, Sendable {
-    package var host: String
-    package var port: Int
-    package var name: String
-    /// The certificate file of the authority that issued the server's certificate.
-    package var caFile: String
-    /// The folder of the authority that simulated phones use to attest their keys.
-    package var authority: String
-
-    package init(host: String, port: Int, name: String, caFile: String, authority: String) {
-        self.host = host
-        self.port = port
-        self.name = name
-        self.caFile = caFile
-        self.authority = authority
-    }
+    /// A server that is already running, and the authority that attests the phones' keys.
+    case server(WalletSettings)
 }
 
 struct World {
@@ -56,13 +37,14 @@ struct World {
         case .ownLabs:
             guard let lab else { throw .failed("the scenario has no lab") }
             try await lab.start()
-            settings = try Self.settings { () throws(PhoneError) in try WalletSettings(lab: lab.lab.path) }
+            settings = try mapError(WalletSettings(lab: lab.lab.path)) { (error: PhoneError) in
+                StepProblem.failed("\(error)")
+            }
         case .server(let server):
             if let name = scenario.server.keys.min() {
                 throw .unsupported("the scenario needs the server's setting \(name), and \(Self.notOurs)")
             }
-            settings = WalletSettings(server: try Self.dialed(server))
-            settings.authorityFolder = server.authority
+            settings = server
         }
         scenario.wallet.apply(to: &settings)
         return World(settings: settings, lab: lab)
@@ -90,55 +72,21 @@ struct World {
     /// Sends a deletion code to the server, as the deletion portal does.
     func revoke(with code: String) async throws(StepProblem) -> CodeRevocation {
         try self.lab?.checkAnswers()
-        let server = self.settings.server
-        let trust: TLSTrust =
-            switch server.trust {
-            case .authority(let pem): .authority(pem: pem)
-            case .publicKeys(let digests): .publicKeys(digests)
-            }
+        let result: Result<CallResult, CallError>
         do {
-            let tls = try TLSClientContext(trust: trust, serverName: server.name)
-            let connection = try await ClientConnection.connect(
-                host: server.host,
-                port: server.port,
-                tls: tls,
-                timeout: Self.timeout
-            )
-            defer { connection.close() }
-            let result = try await connection.call(.revokeWithCode(code), timeout: Self.timeout)
-            switch result {
-            case .revokeWithCode(let revocation): return revocation
-            case .refused(let refusal):
-                throw StepProblem.failed("the server rejected the portal's call: \(refusal.reason)")
-            default: throw StepProblem.failed("the server sent the portal an unexpected reply")
-            }
-        } catch let problem as StepProblem {
-            throw problem
+            let channel = try await TLSDialer(self.settings.server).dial()
+            result = await channel.result(of: .revokeWithCode(code))
+            await channel.close()
         } catch {
             throw .failed("the portal cannot reach the server: \(error)")
         }
-    }
-
-    private static let timeout: Duration = .seconds(20)
-
-    private static func dialed(_ server: ExistingServer) throws(StepProblem) -> TLSDialer.Server {
-        do throws(FileError) {
-            let pem = try DurableFile.read(server.caFile, atMost: 1 << 20)
-            return TLSDialer.Server(
-                host: server.host,
-                port: server.port,
-                name: server.name,
-                trust: .authority(pem: pem)
-            )
-        } catch {
-            throw .failed("\(error)")
+        switch result {
+        case .success(.revokeWithCode(let revocation)): return revocation
+        case .success(.refused(let refusal)):
+            throw .failed("the server rejected the portal's call: \(refusal.reason)")
+        case .success: throw .failed("the server sent the portal an unexpected reply")
+        case .failure(let error): throw .failed("the portal cannot reach the server: \(error)")
         }
-    }
-
-    private static func settings(
-        _ read: () throws(PhoneError) -> WalletSettings
-    ) throws(StepProblem) -> WalletSettings {
-        try mapError(read()) { (error: PhoneError) in StepProblem.failed("\(error)") }
     }
 }
 
@@ -163,22 +111,11 @@ extension AppConfiguration {
     }
 }
 
-extension ExistingServer {
-    /// Returns whether a server answers at the address with a certificate issued by the authority.
+extension TLSDialer.Server {
+    /// Returns whether a server with a trusted certificate answers at the address.
     package func isReachable() async -> Bool {
-        do {
-            let pem = try DurableFile.read(self.caFile, atMost: 1 << 20)
-            let tls = try TLSClientContext(trust: .authority(pem: pem), serverName: self.name)
-            let connection = try await ClientConnection.connect(
-                host: self.host,
-                port: self.port,
-                tls: tls,
-                timeout: .seconds(10)
-            )
-            connection.close()
-            return true
-        } catch {
-            return false
-        }
+        guard let channel = try? await TLSDialer(self).dial() else { return false }
+        await channel.close()
+        return true
     }
 }

@@ -4,6 +4,7 @@ internal import Foundation
 internal import HostSystem
 internal import SimulatedPhone
 internal import Scenarios
+internal import WalletCore
 
 /// The options that choose the server to run scenarios against.
 struct RunTargetOptions: ParsableArguments {
@@ -56,23 +57,20 @@ struct RunTargetOptions: ParsableArguments {
         guard let address = HostAndPort(server, ports: 1...65_535) else {
             throw RunFailure.usage("--server must be HOST:PORT, such as 127.0.0.1:7400 or [::1]:7400, not `\(server)`")
         }
-        let existing = ExistingServer(
-            host: address.host,
-            port: address.port,
-            name: self.serverName ?? address.host,
-            caFile: Environment.absolute(ca),
-            authority: Environment.absolute(authority)
-        )
-        guard DurableFile.isFolder(existing.authority) else {
-            throw RunFailure.usage("--authority: \(existing.authority) is not a folder")
-        }
-        _ = try mapError(DurableFile.read(existing.caFile, atMost: 1 << 20)) { (error: FileError) in
+        let folder = Environment.absolute(authority)
+        guard DurableFile.isFolder(folder) else { throw RunFailure.usage("--authority: \(folder) is not a folder") }
+        let pem = try mapError(DurableFile.read(Environment.absolute(ca), atMost: 1 << 20)) { (error: FileError) in
             RunFailure.usage("--ca: \(error)")
         }
-        guard await existing.isReachable() else {
+        let name = self.serverName ?? address.host
+        var settings = WalletSettings(
+            server: .init(host: address.host, port: address.port, name: name, trust: .authority(pem: pem))
+        )
+        settings.authorityFolder = folder
+        guard await settings.server.isReachable() else {
             throw RunFailure(exitCode: Self.unavailable, message: "no server answers at \(server)")
         }
-        return .server(existing)
+        return .server(settings)
     }
 
     private func binary() throws -> String {
