@@ -106,10 +106,13 @@ package final class ClientConnection: Sendable {
     ///
     /// - Precondition: The server accepts this many calls at a time (``ServerTerms/Limits/maxInFlight``).
     package func call(_ calls: [Call], timeout: Duration) async throws(CallError) -> [CallResult] {
-        try await self.calls.callTogether(
-            timeout: timeout,
-            calls.map { call in { id in Request(id: id, call: call).encoded() } }
-        )
+        try await self.results(of: calls, timeout: timeout).map { (result) throws(CallError) in try result.get() }
+    }
+
+    /// Does the same, and returns the error of each call that was not answered.
+    package func results(of calls: [Call], timeout: Duration) async -> [Result<CallResult, CallError>] {
+        let requests = calls.map { call in { id in Request(id: id, call: call).encoded() } }
+        return await self.calls.callTogether(timeout: timeout, requests)
     }
 
     /// Whether calls can still be made.

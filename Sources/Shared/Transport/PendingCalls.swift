@@ -66,13 +66,11 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
     }
 
     /// Sends several calls together, in order, and waits for all of the answers.
-    ///
-    /// Throws the error of the first call that was not answered. The outcome of the others is unknown in that case.
-    func callTogether(timeout: Duration, _ encode: [(UInt64) -> [UInt8]]) async throws(CallError) -> [Answer] {
+    func callTogether(timeout: Duration, _ encode: [(UInt64) -> [UInt8]]) async -> [Result<Answer, CallError>] {
         guard !encode.isEmpty else { return [] }
         let first = self.takeIDs(encode.count)
         let requests = encode.enumerated().map { place, encode in encode(first + UInt64(place)) }
-        let results = await withTaskCancellationHandler {
+        return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let group = CallGroup<Answer>(count: requests.count, continuation)
                 var leaving: [[UInt8]] = []
@@ -87,9 +85,6 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
         } onCancel: {
             for place in requests.indices { self.resolve(first + UInt64(place), .failure(.cancelled)) }
         }
-        var answers: [Answer] = []
-        for result in results { answers.append(try result.get()) }
-        return answers
     }
 
     /// Reserves consecutive ids and returns the first.

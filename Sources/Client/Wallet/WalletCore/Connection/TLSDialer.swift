@@ -178,18 +178,8 @@ struct TLSChannel: CallChannel {
         try await self.connection.call(call, timeout: TLSDialer.callLimit)
     }
 
-    /// Starts the calls on the connection's event loop, which runs tasks in the order they were added.
-    ///
-    /// Each task writes its frame before it waits, so the calls are sent in order.
     func callInOrder(_ calls: [Call]) async -> [Result<CallResult, CallError>] {
-        await withTaskGroup(of: (Int, Result<CallResult, CallError>).self) { group in
-            for (index, call) in calls.enumerated() {
-                group.addTask(executorPreference: self.connection.executor) { (index, await self.result(of: call)) }
-            }
-            var results = Array(repeating: Result<CallResult, CallError>.failure(.closed), count: calls.count)
-            for await (index, result) in group { results[index] = result }
-            return results
-        }
+        await self.connection.results(of: calls, timeout: TLSDialer.callLimit)
     }
 
     func close() async {
