@@ -120,7 +120,7 @@ struct BiometricModesTests {
         let item = try #require(self.phone.openItem(biometrics.item))
         #expect(registration.pairs.count == 2)
         for pair in registration.pairs {
-            #expect(throws: Never.self) { try pair.unsealed(with: item, walletID: registration.walletID.value) }
+            #expect(throws: Never.self) { try pair.unsealed(with: item, walletID: registration.walletID) }
         }
         #expect(try await self.phone.opens(with: FakePhone.newPIN))
         #expect(try LocalStore(self.phone.disk).state.registration?.pairs.count == 1)

@@ -14,7 +14,7 @@ struct BiometricsTests {
         let app = try await EngineUnderTest.setUp(self.phone, .safe)
         let record = try #require(self.phone.server.onlyRecord)
         let registration = try #require(app.registration)
-        let walletID = registration.walletID.value
+        let walletID = registration.walletID
         let pair = try #require(registration.pairs.first)
         let entry = EngineUnderTest.entry(FakePhone.oldPIN)
         #expect(throws: SealBroken.self) {

@@ -127,7 +127,7 @@ extension FakePhone {
     var items: [String] { self.keychain.withState { $0.items.keys.sorted() } }
 
     /// The item as a confirmed prompt would open it.
-    func openItem(_ id: StoredID<KeychainItemKind>) -> OpenedItem? {
+    func openItem(_ id: KeychainItemID) -> OpenedItem? {
         self.keychain.withState { $0.items[id.name]?.secret }.flatMap { OpenedItem(id, SecretBytes(copying: $0)) }
     }
 

@@ -77,7 +77,7 @@ struct ForgedRepliesTests {
                 switch result {
                 case .openSession(.active(let opened)):
                     var active = opened
-                    active.pinKeyID = successor.id.value
+                    active.pinKeyID = successor.id
                     return .openSession(.active(active))
                 case .instruct: return .instruct(.pinValid(unlockShare: .random()))
                 case _: return result

@@ -43,7 +43,7 @@ struct ShareRefreshTests {
         #expect(!registration.hasNextSlot)
         #expect(try await phone.opens(with: FakePhone.oldPIN))
         // A thief with the old shares, the phone's files and its keychain opens nothing.
-        let walletID = registration.walletID.value
+        let walletID = registration.walletID
         let entry = EngineUnderTest.entry(FakePhone.oldPIN)
         var pair = try #require(registration.pairs.first)
         if let biometrics = registration.biometrics {

@@ -69,7 +69,7 @@ struct StateFileTests {
         guard case .object(var fields) = tree, case .text(let old)? = fields.removeValue(forKey: "checksum") else {
             preconditionFailure("a state file has a checksum")
         }
-        let new = LocalStore.encode(StoredID<SHA256DigestKind>(StoredTree.object(fields).digest))
+        let new = LocalStore.encode(StoredTree.object(fields).digest)
         return text.replacing("\"\(old)\"", with: String(decoding: new, as: UTF8.self))
     }
 

@@ -84,7 +84,7 @@ struct WipeTests {
         phone.server.withState { $0.reachable = false }
         _ = try await wallet.open(.wipe)
         #expect(try await wallet.perform(.yesDelete).step == "UC1.1/1.1")
-        #expect(try LocalStore(phone.disk).state == LocalState(unreportedWipe: StoredID(walletID)))
+        #expect(try LocalStore(phone.disk).state == LocalState(unreportedWipe: walletID))
         #expect(phone.disk.contents[.accessData] == nil)
         #expect(phone.device.hasKey)
         phone.server.withState { $0.reachable = true }

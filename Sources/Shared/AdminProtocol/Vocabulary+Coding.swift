@@ -4,20 +4,6 @@ public import Vocabulary
 // The JSON representation of protocol terms, which is used in requests, in replies and in the output of `--json`.
 
 /// Encoded as hexadecimal digits.
-extension FixedBytes: Codable {
-    /// Decodes lowercase or uppercase digits, and rejects any other length than that of the kind.
-    public init(from decoder: any Decoder) throws {
-        guard let value = Self(hex: try String(from: decoder)) else {
-            throw decoder.invalid("is not \(2 * Kind.byteCount) hexadecimal digits")
-        }
-        self = value
-    }
-
-    /// Encodes lowercase digits, as the description does.
-    public func encode(to encoder: any Encoder) throws { try self.description.encode(to: encoder) }
-}
-
-/// Encoded as hexadecimal digits.
 extension RecoveryCode: Codable {
     /// Decodes lowercase or uppercase digits, and rejects bytes that are not a code.
     public init(from decoder: any Decoder) throws {

@@ -62,6 +62,21 @@ public struct FixedBytes<Kind: FixedBytesKind>: Hashable, Sendable, CustomString
     }
 }
 
+/// Encoded as hexadecimal digits.
+extension FixedBytes: Codable {
+    /// Decodes lowercase or uppercase digits, and rejects any other length than that of the kind.
+    public init(from decoder: any Decoder) throws {
+        guard let value = Self(hex: try String(from: decoder)) else {
+            let problem = "is not \(2 * Kind.byteCount) hexadecimal digits"
+            throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: problem))
+        }
+        self = value
+    }
+
+    /// Encodes lowercase digits, as the description does.
+    public func encode(to encoder: any Encoder) throws { try self.description.encode(to: encoder) }
+}
+
 extension [UInt8] {
     /// Returns whether the bytes are equal.
     ///

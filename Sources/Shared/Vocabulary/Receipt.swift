@@ -197,7 +197,7 @@ package struct SignedRoot: Hashable, Sendable {
 }
 
 /// The public half of a key that signs receipts.
-package struct ReceiptKey: Hashable, Sendable {
+package struct ReceiptKey: Hashable, Sendable, Codable {
     /// The id, incremented by every rotation.
     package var id: UInt32
     package var publicKey: P256PublicKey

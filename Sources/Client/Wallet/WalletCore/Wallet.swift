@@ -221,7 +221,7 @@ public actor Wallet {
     public var setup: SetupProgress { self.engine.facts().setup }
 
     /// The wallet id on the server, or nil before the setup and after a wipe.
-    public var walletID: WalletID? { self.engine.store.state.registration?.walletID.value }
+    public var walletID: WalletID? { self.engine.store.state.registration?.walletID }
 
     /// Closes the connection to the server.
     ///

@@ -12,7 +12,7 @@ internal import Wire
 /// attempts. Any further attempts were made elsewhere.
 struct ReceiptRecord: Codable, Hashable, Sendable {
     /// The pinned key, or nil if no server has sent one yet.
-    private var key: PinnedKey?
+    private var key: ReceiptKey?
     /// The last receipt, as received.
     private var last: StoredBytes?
     /// The highest number in any receipt.
@@ -34,18 +34,6 @@ struct ReceiptRecord: Codable, Hashable, Sendable {
     private var wrongPINs = 0
     private var wrongSinceMs: Int64?
     private var tampering: [String] = []
-
-    private struct PinnedKey: Codable, Hashable, Sendable {
-        var id: UInt32
-        var publicKey: StoredID<P256PublicKeyKind>
-
-        init(_ key: ReceiptKey) {
-            self.id = key.id
-            self.publicKey = StoredID(key.publicKey)
-        }
-
-        var value: ReceiptKey { ReceiptKey(id: self.id, publicKey: self.publicKey.value) }
-    }
 
     private struct Waiting: Codable, Hashable, Sendable {
         var receipt: StoredBytes
@@ -70,7 +58,7 @@ struct ReceiptRecord: Codable, Hashable, Sendable {
 
     /// Creates the record for a new registration, pinning the server's key if the server issues receipts.
     init(registeredWith links: [ReceiptKeyLink], at now: Timestamp) {
-        self.key = links.last.map { PinnedKey($0.key) }
+        self.key = links.last?.key
         self.countsFromZero = self.key != nil
         self.lastRightMs = now.milliseconds
     }
@@ -101,17 +89,17 @@ extension ReceiptRecord {
     /// it.
     mutating func adopt(_ links: [ReceiptKeyLink], at now: Timestamp) -> Tampering? {
         guard let newest = links.last?.key else { return self.key == nil ? nil : self.note(.unknownKey) }
-        guard let pinned = self.key?.value else {
+        guard let pinned = self.key else {
             // The file of receipts was lost or the server has introduced receipts since, so the previous numbers are
             // unknown.
-            self.key = PinnedKey(newest)
+            self.key = newest
             self.unanswered = 0
             return nil
         }
         guard let keys = pinned.successors(following: links), let current = keys.last else {
             return self.note(.unknownKey)
         }
-        self.key = PinnedKey(current)
+        self.key = current
         guard let waiting = self.waiting, let receipt = Receipt(waiting.receipt.bytes) else { return nil }
         self.waiting = nil
         // The keys may have been rotated again since that receipt.
@@ -132,7 +120,7 @@ extension ReceiptRecord {
 
     /// Verifies and keeps the receipt for an answer.
     mutating func take(_ receipt: Receipt?, of answered: Answered, at now: Timestamp) -> Tampering? {
-        guard let key = self.key?.value else { return nil }
+        guard let key = self.key else { return nil }
         guard let receipt else { return self.note(.missingReceipt) }
         let leaf = receipt.leaf
         guard leaf.walletID == answered.walletID, leaf.attemptID == answered.attemptID,

@@ -10,7 +10,7 @@ struct BiometricSlot: Codable, Hashable, Sendable {
     ///
     /// Each item has a random id, so that a new item never replaces an old one, and items left by a crash can be told
     /// apart from the current one.
-    var item: StoredID<KeychainItemKind>
+    var item: KeychainItemID
     /// The item's unlock method.
     var method: UnlockMethod
     var slot: StoredBytes
@@ -93,8 +93,8 @@ struct BiometricSlot: Codable, Hashable, Sendable {
         return try key.open(self.slot.bytes, associatedData: Self.label(self.item, walletID))
     }
 
-    private static func label(_ item: StoredID<KeychainItemKind>, _ walletID: WalletID) -> [UInt8] {
-        Array("biometric slot".utf8) + [0] + walletID.bytes + item.value.bytes
+    private static func label(_ item: KeychainItemID, _ walletID: WalletID) -> [UInt8] {
+        Array("biometric slot".utf8) + [0] + walletID.bytes + item.bytes
     }
 }
 
@@ -105,7 +105,7 @@ extension PINPair {
         var pair = self
         let key = item.secret.hkdfSHA256(info: Self.sealInfo + walletID.bytes, count: 32)
         func sealed(_ slot: StoredBytes) -> StoredBytes {
-            StoredBytes(key.seal(SecretBytes(copying: slot.bytes), associatedData: self.id.value.bytes))
+            StoredBytes(key.seal(SecretBytes(copying: slot.bytes), associatedData: self.id.bytes))
         }
         pair.slot = sealed(self.slot)
         pair.nextSlot = self.nextSlot.map(sealed)
@@ -117,7 +117,7 @@ extension PINPair {
         var pair = self
         let key = item.secret.hkdfSHA256(info: Self.sealInfo + walletID.bytes, count: 32)
         func opened(_ slot: StoredBytes) throws(SealBroken) -> StoredBytes {
-            StoredBytes(try key.open(slot.bytes, associatedData: self.id.value.bytes).exposedBytes())
+            StoredBytes(try key.open(slot.bytes, associatedData: self.id.bytes).exposedBytes())
         }
         pair.slot = try opened(self.slot)
         if let nextSlot = self.nextSlot { pair.nextSlot = try opened(nextSlot) }
@@ -131,7 +131,7 @@ extension PINPair {
 ///
 /// It is only kept in memory and wiped when the last reference is released.
 final class OpenedItem {
-    let id: StoredID<KeychainItemKind>
+    let id: KeychainItemID
     let secret: SecretBytes
 
     /// The length of the secret.
@@ -139,30 +139,32 @@ final class OpenedItem {
     /// An item of a different length was not created by the wallet.
     static let byteCount = 32
 
-    init?(_ id: StoredID<KeychainItemKind>, _ secret: consuming SecretBytes) {
+    init?(_ id: KeychainItemID, _ secret: consuming SecretBytes) {
         guard secret.count == Self.byteCount else { return nil }
         self.id = id
         self.secret = secret
     }
 
-    private init(new id: StoredID<KeychainItemKind>) {
+    private init(new id: KeychainItemID) {
         self.id = id
         self.secret = .random(count: Self.byteCount)
     }
 
-    static func random() -> OpenedItem { OpenedItem(new: StoredID(.random())) }
+    static func random() -> OpenedItem { OpenedItem(new: .random()) }
 }
 
 /// The id of one of the wallet's keychain items.
+typealias KeychainItemID = FixedBytes<KeychainItemKind>
+
 enum KeychainItemKind: RandomlyChosen {
     static let byteCount = 16
 }
 
-extension StoredID<KeychainItemKind> {
+extension FixedBytes<KeychainItemKind> {
     private static var prefix: String { "wallet-unlock." }
 
     /// The item's name in the keychain.
-    var name: String { Self.prefix + self.value.description }
+    var name: String { Self.prefix + self.description }
 
     /// Returns whether an item with this name was created by the wallet.
     ///

@@ -19,7 +19,7 @@ struct LocalState: Codable, Hashable, Sendable {
     var enrollment: PendingEnrollment?
     var registration: LocalRegistration?
     /// The id of a wallet that was wiped on this device, if the server has not been notified yet.
-    var unreportedWipe: StoredID<WalletIDKind>?
+    var unreportedWipe: WalletID?
 
     /// Whether the file can be removed.
     var isEmpty: Bool { self.enrollment == nil && self.registration == nil && self.unreportedWipe == nil }
@@ -28,7 +28,7 @@ struct LocalState: Codable, Hashable, Sendable {
 /// An enrollment that can be retried with the same token, hardware key and evidence.
 struct PendingEnrollment: Codable, Hashable, Sendable {
     var token: StoredBytes
-    var walletID: StoredID<WalletIDKind>
+    var walletID: WalletID
     /// Milliseconds since 1970 according to the server's clock.
     var expiresAtMs: Int64
     var evidence: StoredEvidence
@@ -37,12 +37,12 @@ struct PendingEnrollment: Codable, Hashable, Sendable {
 /// The file format for a device's evidence, which a platform may issue only once per key.
 enum StoredEvidence: Codable, Hashable, Sendable {
     case android(certificates: [StoredBytes])
-    case apple(object: StoredBytes, keyID: StoredID<SHA256DigestKind>)
+    case apple(object: StoredBytes, keyID: SHA256Digest)
 }
 
 /// A registration confirmed by the server.
 struct LocalRegistration: Codable, Hashable, Sendable {
-    var walletID: StoredID<WalletIDKind>
+    var walletID: WalletID
     /// The last known current pair, followed by all pairs that were sent to replace it.
     ///
     /// A message that we believe to be lost may still arrive while the first pair is current. We do not remove a pair
@@ -65,7 +65,7 @@ struct LocalRegistration: Codable, Hashable, Sendable {
         }
     }
 
-    func pair(_ id: PINKeyID) -> PINPair? { self.pairs.first { $0.id.value == id } }
+    func pair(_ id: PINKeyID) -> PINPair? { self.pairs.first { $0.id == id } }
 }
 
 /// The file format for ``SetupProgress``.
@@ -94,7 +94,7 @@ enum StoredProgress: String, Codable, Hashable, Sendable {
 
 /// The data stored on the device for a PIN: the PIN key id on the server, the salt, and the data key sealed in a slot.
 struct PINPair: Codable, Hashable, Sendable {
-    var id: StoredID<PINKeyIDKind>
+    var id: PINKeyID
     var salt: StoredBytes
     var slot: StoredBytes
     /// The slot under the next unlock share, if the share is being replaced.
@@ -133,7 +133,7 @@ struct PINPair: Codable, Hashable, Sendable {
         share: Share,
         walletID: WalletID
     ) -> PINPair {
-        var pair = PINPair(id: StoredID(id), salt: StoredBytes(salt.exposedBytes()), slot: StoredBytes([]))
+        var pair = PINPair(id: id, salt: StoredBytes(salt.exposedBytes()), slot: StoredBytes([]))
         pair.slot = pair.slot(for: entry, dataKey: dataKey, share: share, walletID: walletID)
         return pair
     }
@@ -147,7 +147,7 @@ struct PINPair: Codable, Hashable, Sendable {
     ) -> StoredBytes {
         let slotKey = self.slotKey(for: entry, share: share, walletID: walletID)
         return StoredBytes(
-            slotKey.seal(dataKey, associatedData: Self.label(id: self.id.value, walletID: walletID))
+            slotKey.seal(dataKey, associatedData: Self.label(id: self.id, walletID: walletID))
         )
     }
 
@@ -164,7 +164,7 @@ struct PINPair: Codable, Hashable, Sendable {
         let slotKey = self.slotKey(for: entry, share: share, walletID: walletID)
         return try slotKey.open(
             self.slot.bytes,
-            associatedData: Self.label(id: self.id.value, walletID: walletID)
+            associatedData: Self.label(id: self.id, walletID: walletID)
         )
     }
 
@@ -242,28 +242,6 @@ struct AccessData: Hashable, Sendable {
 
     private static func label(_ walletID: WalletID) -> [UInt8] {
         Array("access data".utf8) + [0] + walletID.bytes
-    }
-}
-
-/// The file format for an identifier: lowercase hexadecimal.
-struct StoredID<Kind: FixedBytesKind>: Codable, Hashable, Sendable {
-    let value: FixedBytes<Kind>
-
-    init(_ value: FixedBytes<Kind>) {
-        self.value = value
-    }
-
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        guard let value = FixedBytes<Kind>(hex: try container.decode(String.self)) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "\(Kind.byteCount) bytes in hex")
-        }
-        self.value = value
-    }
-
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(self.value.description)
     }
 }
 

@@ -174,7 +174,7 @@ final class LocalStore {
 struct StateFile: Codable {
     let state: LocalState
     /// Nil only until ``init(_:)`` has computed it.
-    private var checksum: StoredID<SHA256DigestKind>?
+    private var checksum: SHA256Digest?
 
     private enum Key: String, CodingKey {
         case checksum
@@ -207,7 +207,7 @@ struct StateFile: Codable {
     init(from decoder: any Decoder) throws {
         self.state = try LocalState(from: decoder)
         self.checksum = try decoder.container(keyedBy: Key.self).decode(
-            StoredID<SHA256DigestKind>.self,
+            SHA256Digest.self,
             forKey: .checksum
         )
     }
@@ -228,10 +228,10 @@ struct StateFile: Codable {
         return tree
     }
 
-    private static func checksum(of tree: StoredTree) -> StoredID<SHA256DigestKind>? {
+    private static func checksum(of tree: StoredTree) -> SHA256Digest? {
         guard case .object(var fields) = tree else { return nil }
         fields["checksum"] = nil
-        return StoredID(StoredTree.object(fields).digest)
+        return StoredTree.object(fields).digest
     }
 
     private struct Version: Codable {

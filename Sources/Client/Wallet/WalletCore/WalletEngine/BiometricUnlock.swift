@@ -110,7 +110,7 @@ extension WalletEngine {
     func unsealedPair(_ pair: PINPair) throws -> PINPair? {
         guard let registration = self.store.state.registration, registration.biometricMode == .safe else { return pair }
         guard let item = self.openedItem else { return nil }
-        return try pair.unsealed(with: item, walletID: registration.walletID.value)
+        return try pair.unsealed(with: item, walletID: registration.walletID)
     }
 
     /// Returns all pairs without the item's seal, including those of PIN changes in progress.
@@ -190,7 +190,7 @@ extension WalletEngine {
     private func turnOn(_ item: OpenedItem, _ method: UnlockMethod, guardsPINSlots: Bool) throws {
         // rule: wallet-slot-under-unproven-share
         guard let unlocked = self.unlocked, let share = unlocked.presenceShare,
-            let walletID = self.store.state.registration?.walletID.value
+            let walletID = self.store.state.registration?.walletID
         else { throw Failure.local(.notReady) }
         let slot = BiometricSlot.make(
             item: item,
@@ -226,7 +226,7 @@ extension WalletEngine {
     ///
     /// An item with the wrong length is treated as not found.
     func openItem(
-        _ id: StoredID<KeychainItemKind>,
+        _ id: KeychainItemID,
         _ prompt: Prompt,
         _ presentation: Presentation
     ) async throws(KeychainError) -> OpenedItem {
@@ -290,7 +290,7 @@ extension WalletEngine {
             try self.change { $0.registration?.biometrics = nil }
         }
         let current = self.store.state.registration?.biometrics?.item.name
-        guard names.contains(where: { StoredID<KeychainItemKind>.belongsToWallet($0) && $0 != current }) else { return }
+        guard names.contains(where: { KeychainItemID.belongsToWallet($0) && $0 != current }) else { return }
         try self.store.confirm()  // rule: wallet-cleanup-ignores-disk
         try self.removeItems(except: current)
     }
@@ -298,7 +298,7 @@ extension WalletEngine {
     func removeItems(except current: String?) throws {
         let keychain = self.device.keychain
         for name in try keychain.names()
-        where StoredID<KeychainItemKind>.belongsToWallet(name) && name != current {
+        where KeychainItemID.belongsToWallet(name) && name != current {
             try keychain.remove(name)
         }
     }

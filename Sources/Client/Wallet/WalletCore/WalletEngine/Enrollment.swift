@@ -55,7 +55,7 @@ extension WalletEngine {
         guard let stored = StoredEvidence(evidence) else { throw Failure.local(.deviceFormat) }
         let enrollment = PendingEnrollment(
             token: StoredBytes(begun.token),
-            walletID: StoredID(begun.walletID),
+            walletID: begun.walletID,
             expiresAtMs: begun.expiresAt.milliseconds,
             evidence: stored
         )
@@ -77,7 +77,7 @@ extension WalletEngine {
         switch result {
         case .register(let registration):
             let answeredOn = self.connection
-            try self.saveRegistration(registration, entry, id: id, salt: salt, walletID: enrollment.walletID.value)
+            try self.saveRegistration(registration, entry, id: id, salt: salt, walletID: enrollment.walletID)
             return try await self.openFirstSession(after: answeredOn, entry)
         case .refused(let refusal) where refusal.reason == .challengeInvalid:
             return .beginAnew(Failure(refusal))
@@ -95,7 +95,7 @@ extension WalletEngine {
         _ enrollment: PendingEnrollment,
         on connection: WalletConnection
     ) async throws -> Call {
-        let walletID = enrollment.walletID.value
+        let walletID = enrollment.walletID
         let key = entry.withPIN { PINKey(pin: $0, salt: salt) }
         let body = RegisterBody(
             pinPublicKey: key.publicKey,
@@ -148,7 +148,7 @@ extension WalletEngine {
         self.store.changeReceipts { $0 = ReceiptRecord(registeredWith: registration.receiptKeys, at: now) }
         try self.change { state in
             state.registration = LocalRegistration(
-                walletID: StoredID(walletID),
+                walletID: walletID,
                 pairs: [pair],
                 progress: .registered,
                 hadSession: false
@@ -226,14 +226,14 @@ extension StoredEvidence {
             self = .android(certificates: certificates.map(StoredBytes.init))
         case .apple(let object, let keyID):
             guard let keyID = Vocabulary.SHA256Digest(keyID) else { return nil }
-            self = .apple(object: StoredBytes(object), keyID: StoredID(keyID))
+            self = .apple(object: StoredBytes(object), keyID: keyID)
         }
     }
 
     var attestation: Attestation {
         switch self {
         case .android(let certificates): .android(certificates: certificates.map(\.bytes))
-        case .apple(let object, let keyID): .apple(object: object.bytes, keyID: keyID.value)
+        case .apple(let object, let keyID): .apple(object: object.bytes, keyID: keyID)
         }
     }
 }
@@ -296,7 +296,7 @@ extension WalletEngine {
 
     /// Deletes a wallet whose files are unusable.
     static func reset(_ disk: any LocalDisk, _ device: any Device) async throws {
-        for name in try device.keychain.names() where StoredID<KeychainItemKind>.belongsToWallet(name) {
+        for name in try device.keychain.names() where KeychainItemID.belongsToWallet(name) {
             try device.keychain.remove(name)
         }
         try LocalStore.removeAll(disk)
@@ -315,7 +315,7 @@ extension WalletEngine {
     /// If the connection or session ends before the server has answered, the report is repeated once on a new
     /// connection.
     func completePendingWipe() async throws {
-        guard let pending = self.store.state.unreportedWipe?.value else { return }
+        guard let pending = self.store.state.unreportedWipe else { return }
         guard self.device.hasKey else { return try self.change { $0.unreportedWipe = nil } }
         if try await self.reportWipe(of: pending) != nil, let failure = try await self.reportWipe(of: pending) {
             throw failure

@@ -64,7 +64,7 @@ extension WalletEngine {
     /// If the share does not open the slot or has a different check value, it did not come from the server, and we do
     /// not change anything.
     private func accept(_ share: Share, of entry: PINEntry, _ outcome: InstructionOutcome) throws {
-        let pairID = outcome.pair.id.value
+        let pairID = outcome.pair.id
         let pair = try self.unsealedPair(outcome.pair)
         if let pair {
             let dataKey = try self.open(pair, with: entry, share: share, walletID: outcome.walletID)
@@ -96,7 +96,7 @@ extension WalletEngine {
 
     /// Removes all other pairs after a valid PIN has opened the slot of a successor.
     private func removeReplacedPairs(keeping pairID: PINKeyID) throws {
-        guard let registration = self.store.state.registration, registration.pairs.first?.id.value != pairID,
+        guard let registration = self.store.state.registration, registration.pairs.first?.id != pairID,
             let pair = registration.pair(pairID)
         else { return }
         try self.change { $0.registration?.pairs = [pair] }
@@ -157,7 +157,7 @@ extension WalletEngine {
                 continue
             }
             func outcome(_ result: InstructResult, _ receipt: Receipt?) -> InstructionOutcome {
-                let walletID = registration.walletID.value
+                let walletID = registration.walletID
                 self.unanswered = nil
                 self.take(receipt, of: result, to: entry, walletID: walletID)
                 return InstructionOutcome(result: result, pair: pair, walletID: walletID, connection: connection)
@@ -202,7 +202,7 @@ extension WalletEngine {
         let counter = connection.takeCounter()
         let body = InstructBody(
             attemptID: entry.attemptID,
-            pinKeyID: pair.id.value,
+            pinKeyID: pair.id,
             candidate: key.publicKey,
             instruction: instruction
         ).encoded()
@@ -320,7 +320,7 @@ extension WalletEngine {
     /// opened by a prompt. The slots of PIN changes are left alone, in case a change takes effect before ConfirmShares.
     private func prepare(_ next: Share, for entry: PINEntry, _ outcome: InstructionOutcome) throws -> Bool {
         guard let unlocked = self.unlocked, let share = unlocked.unlockShare,
-            let registration = self.store.state.registration, let pair = registration.pair(outcome.pair.id.value)
+            let registration = self.store.state.registration, let pair = registration.pair(outcome.pair.id)
         else { return false }
         let walletID = outcome.walletID
         var sealed = pair
@@ -344,7 +344,7 @@ extension WalletEngine {
     /// Once the server has answered, the other pairs belong to changes that can no longer take effect. Without an
     /// answer, one of them may have been sent since, so we keep the slots of the other pairs, which may be under
     /// different next shares. A failed write is repeated at the next unlock, which opens the slot under the next share.
-    private func unlockShareReplaced(in pairID: StoredID<PINKeyIDKind>, endsOthers: Bool = false) {
+    private func unlockShareReplaced(in pairID: PINKeyID, endsOthers: Bool = false) {
         let pairs = (self.store.state.registration?.pairs ?? []).filter { !endsOthers || $0.id == pairID }
         let promoted = pairs.map { $0.id == pairID ? $0.promoted() : $0 }
         try? self.change { $0.registration?.pairs = promoted }
@@ -384,9 +384,9 @@ extension WalletEngine {
                 if current.id == successor.id { return nil }
                 // A different, delayed change was executed. The old PIN does not belong to this pair, so using it would
                 // cost an attempt.
-                guard current.id.value == replaced else { throw Failure.local(.changeSuperseded) }
+                guard current.id == replaced else { throw Failure.local(.changeSuperseded) }
                 let newKey = successor.key(for: new).publicKey
-                return (.changePIN(newKey: newKey, newKeyID: successor.id.value), newPIN: (new, successor))
+                return (.changePIN(newKey: newKey, newKeyID: successor.id), newPIN: (new, successor))
             }
         } catch {
             // Without a network, we cannot find out whether the earlier message arrived, so either PIN may be the right
@@ -414,7 +414,7 @@ extension WalletEngine {
         guard let registration = self.store.state.registration, let share = unlocked.unlockShare else {
             throw Failure.local(.notReady)
         }
-        let walletID = registration.walletID.value
+        let walletID = registration.walletID
         if let change = self.change, change.attemptID == new.attemptID, let pair = registration.pair(change.pairID) {
             return pair
         }
@@ -430,14 +430,14 @@ extension WalletEngine {
             pair = pair.sealed(under: item, walletID: walletID)  // rule: wallet-successor-slot-unsealed
         }
         try self.change { $0.registration?.pairs.append(pair) }  // rule: wallet-old-pair-dropped-early
-        self.change = (new.attemptID, pair.id.value)
+        self.change = (new.attemptID, pair.id)
         return pair
     }
 
     /// Records the change in memory only, because the answer does not prove enough to change any files.
     private func changed(to successor: PINPair) -> Answer {
-        self.connection?.update(currentPINKey: successor.id.value)
-        self.unlocked?.pairID = successor.id.value
+        self.connection?.update(currentPINKey: successor.id)
+        self.unlocked?.pairID = successor.id
         self.unlocked?.item = nil
         return .pinChanged
     }

@@ -169,7 +169,7 @@ final class WalletEngine {
             throw Failure.local(.notReady)
         }
         try self.change { $0.registration?.progress = stored }
-        if stored == .done { try self.forgetWrittenDownCode(of: registration.walletID.value) }
+        if stored == .done { try self.forgetWrittenDownCode(of: registration.walletID) }
         return .progressKept
     }
 
@@ -261,7 +261,7 @@ extension WalletEngine {
     /// the proof cannot be made; the error is then thrown when the session is needed.
     private func earlyOpening(on channel: any CallChannel) async -> OpenSession? {
         guard let registration = self.store.state.registration, registration.hadSession else { return nil }
-        return try? await self.sessionRequest(registration.walletID.value, channel.channelBinding)
+        return try? await self.sessionRequest(registration.walletID, channel.channelBinding)
     }
 
     /// Sends a call.
@@ -311,7 +311,7 @@ extension WalletEngine {
                     nextPresenceShare: wallet.nextPresenceShare
                 )
                 connection.begin(session)
-                if walletID == self.store.state.registration?.walletID.value { self.adopt(wallet) }
+                if walletID == self.store.state.registration?.walletID { self.adopt(wallet) }
                 return .active(connection)
             case .success(.openSession(.revoked(let revocation))):
                 // Only one OpenSession is allowed per connection, so the next call needs a new one.
@@ -373,7 +373,7 @@ extension WalletEngine {
     /// After the first one, its token cannot be registered again.
     func walletSession() async throws -> Opening {
         guard let registration = self.store.state.registration else { throw Failure.local(.notReady) }
-        let opening = try await self.openSession(for: registration.walletID.value)
+        let opening = try await self.openSession(for: registration.walletID)
         switch opening {
         case .active(let connection):
             self.store.remember { cached in
