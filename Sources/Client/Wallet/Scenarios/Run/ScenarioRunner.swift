@@ -180,7 +180,9 @@ package struct ScenarioRunner: Sendable {
         var result = ScenarioResult(scenario, .passed)
         do throws(StepProblem) {
             guard !Task.isCancelled else { throw .unsupported(Self.interrupted) }
-            try Self.make(folder)
+            try mapError(DurableFile.makeFolder(folder)) { (error: FileError) in
+                StepProblem.failed("\(folder) cannot be created: \(error.reason)")
+            }
             let world = try await World.make(self.target, scenario, folder: folder, lab: lab)
             let play = try ScenarioRun(
                 scenario,
@@ -240,18 +242,6 @@ package struct ScenarioRunner: Sendable {
                 logFile: self.serverLogs.map { "\($0)/\(name).log" }
             )
         case .server: nil
-        }
-    }
-
-    private static func make(_ folder: String) throws(StepProblem) {
-        do {
-            try FileManager.default.createDirectory(
-                atPath: folder,
-                withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700]
-            )
-        } catch {
-            throw .failed("\(folder) cannot be created: \(error.localizedDescription)")
         }
     }
 

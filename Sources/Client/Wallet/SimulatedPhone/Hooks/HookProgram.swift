@@ -29,6 +29,7 @@ struct HookProgram: Sendable {
     ) async throws(HookFailure) -> Reply {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        encoder.keyEncodingStrategy = .convertToSnakeCase
         guard let data = try? encoder.encode(question) else { throw .wrong("the question cannot be encoded") }
         let limit = self.command.timeLimit ?? self.kind.timeLimit
         let output = try await self.run(Array(data) + [0x0A], within: limit)

@@ -74,17 +74,6 @@ struct KeyHook: Sendable {
         var statement: String?
         var key: String?
         var replaces: String?
-
-        private enum CodingKeys: String, CodingKey {
-            case hook
-            case operation
-            case platform
-            case appID = "app_id"
-            case challenge
-            case statement
-            case key
-            case replaces
-        }
     }
 
     private struct Created: Decodable {

@@ -1,3 +1,4 @@
+internal import ConfigText
 internal import WalletFlows
 internal import FoundationEssentials
 internal import HostSystem
@@ -146,10 +147,8 @@ struct KeychainItems: Sendable {
     }
 
     private func write() throws(KeychainError) {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
-        guard let data = try? encoder.encode(self.items) else { throw self.broken }
-        try mapError(self.files.write(Array(data), to: .keychain), to: KeychainError.init)
+        let text = JSONText.encoded(self.items, isPretty: true)
+        try mapError(self.files.write(Array(text.utf8), to: .keychain), to: KeychainError.init)
     }
 
     private func key() throws(KeychainError) -> SecretBytes? {

@@ -47,8 +47,7 @@ extension WalletEngine {
         switch try await self.callWithRetry({ _ in .beginEnrollment }) {
         case .beginEnrollment(let enrollment): begun = enrollment
         case .refused(let refusal): throw Failure(refusal)
-        case .hello, .register, .openSession, .instruct, .judged, .revokeWithCode, .reportWipe, .confirmShares:
-            throw Failure.local(.replyUnexpected)
+        default: throw Failure.local(.replyUnexpected)
         }
         let challenge = Vocabulary.SHA256Digest.of(begun.token)
         let evidence = try await self.device.createKey(challenge: challenge)
@@ -83,7 +82,7 @@ extension WalletEngine {
             return .beginAnew(Failure(refusal))
         case .refused(let refusal):
             throw Failure(refusal)
-        case .hello, .beginEnrollment, .openSession, .instruct, .judged, .revokeWithCode, .reportWipe, .confirmShares:
+        default:
             throw Failure.local(.replyUnexpected)
         }
     }

@@ -167,7 +167,7 @@ extension WalletEngine {
             case .judged(let result, let receipt): return outcome(result, receipt)
             case .refused(let refusal):
                 failure = try await self.recover(from: refusal, on: connection)
-            case .hello, .beginEnrollment, .register, .openSession, .revokeWithCode, .reportWipe, .confirmShares:
+            default:
                 throw Failure.local(.replyUnexpected)
             }
         }

@@ -245,8 +245,7 @@ extension WalletEngine {
         case .success(.refused(let refusal)):
             await channel.close()
             throw Failure(refusal)
-        case .success(.beginEnrollment), .success(.register), .success(.openSession), .success(.instruct),
-            .success(.judged), .success(.revokeWithCode), .success(.reportWipe), .success(.confirmShares):
+        case .success:
             await channel.close()
             throw Failure.local(.replyUnexpected)
         case .failure(let error):
@@ -322,8 +321,7 @@ extension WalletEngine {
                 await self.disconnect()
             case .success(.refused(let refusal)):
                 throw Failure(refusal)
-            case .success(.hello), .success(.beginEnrollment), .success(.register), .success(.instruct),
-                .success(.judged), .success(.revokeWithCode), .success(.reportWipe), .success(.confirmShares):
+            case .success:
                 throw Failure.local(.replyUnexpected)
             case .failure(let error):
                 // An idle connection may have been closed long ago, so this does not mean that the server is
