@@ -23,7 +23,7 @@ package struct Comparison: Sendable {
             if before == after { return .same }
             guard let noise else { return .unknown }
             if (after - before).magnitude <= noise { return .withinNoise }
-            guard let lessIsBetter = self.metric.lessIsBetter else { return .different }
+            guard let lessIsBetter = self.metric.traits.lessIsBetter else { return .different }
             return (after < before) == lessIsBetter ? .better : .worse
         }
     }
@@ -82,7 +82,7 @@ package struct Comparison: Sendable {
     /// Returns the row for any metric, even one that is not in ``rows``.
     func row(_ name: String, _ metric: Metric) -> Row {
         // If the runs differ in length, counts can only be compared as fractions.
-        self.rows.first { $0.name == name } ?? Self.row(name, metric, metric.canBeShare, self.before, self.after)
+        self.rows.first { $0.name == name } ?? Self.row(name, metric, metric.traits.canBeShare, self.before, self.after)
     }
 
     private static func row(_ name: String, _ metric: Metric, _ isShare: Bool, _ before: Side, _ after: Side) -> Row {

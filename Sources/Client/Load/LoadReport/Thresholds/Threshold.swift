@@ -49,7 +49,7 @@ package struct Threshold: Sendable, Equatable {
     /// With `--abort-on-fail`, such a threshold ends the run at once. A rate or percentile can recover, so it ends the
     /// run only after several intervals.
     package func isLost(by totals: Totals) -> Bool {
-        guard self.metric.onlyGrows, !self.isShare, let value = self.value(of: totals) else { return false }
+        guard self.metric.traits.onlyGrows, !self.isShare, let value = self.value(of: totals) else { return false }
         return switch self.relation {
         case .less: value >= self.limit
         case .atMost, .equal: value > self.limit
@@ -60,7 +60,7 @@ package struct Threshold: Sendable, Equatable {
     /// Returns whether the condition is not met yet but still can be, because a value that never decreases is below its
     /// limit.
     package func isPending(by totals: Totals) -> Bool {
-        self.metric.onlyGrows && !self.isShare && self.isMet(by: totals) == false && !self.isLost(by: totals)
+        self.metric.traits.onlyGrows && !self.isShare && self.isMet(by: totals) == false && !self.isLost(by: totals)
     }
 }
 
@@ -130,39 +130,30 @@ struct Metric: Sendable, Equatable {
     let operation: Operation?
     let kind: Kind
 
-    var unit: Unit {
-        switch self.kind {
-        case .latency, .serviceTime, .serverCPU: .time
-        case .rate: .perSecond
-        case .count, .errors, .unexpected, .violations, .unsent, .outcome: .count
-        case .serverMemory: .bytes
-        }
+    /// The properties that all metrics of a kind have.
+    struct Traits {
+        let unit: Unit
+        /// Whether the value can be given as a fraction of the operations.
+        var canBeShare = false
+        /// Whether the value can never decrease during a run.
+        var onlyGrows = false
+        /// Whether lower values are better, or nil if the metric is neither good nor bad.
+        var lessIsBetter: Bool? = true
+        /// Whether the metric does not exist for a single operation.
+        var isOfWholeRun = false
     }
 
-    /// Whether the value can be given as a fraction of the operations.
-    var canBeShare: Bool {
+    var traits: Traits {
         switch self.kind {
-        case .errors, .unexpected, .unsent, .outcome: true
-        case .latency, .serviceTime, .serverCPU, .rate, .count, .violations, .serverMemory: false
-        }
-    }
-
-    /// Whether the value can never decrease during a run.
-    var onlyGrows: Bool {
-        switch self.kind {
-        case .count, .errors, .unexpected, .violations, .unsent, .outcome, .serverMemory, .latency(.max),
-            .serviceTime(.max):
-            true
-        case .latency, .serviceTime, .rate, .serverCPU: false
-        }
-    }
-
-    /// Whether lower values are better, or nil if the metric is neither good nor bad.
-    var lessIsBetter: Bool? {
-        switch self.kind {
-        case .latency, .serviceTime, .errors, .unexpected, .violations, .unsent, .serverCPU, .serverMemory: true
-        case .rate: false
-        case .count, .outcome: nil
+        case .latency(let time), .serviceTime(let time): Traits(unit: .time, onlyGrows: time == .max)
+        case .serverCPU: Traits(unit: .time, isOfWholeRun: true)
+        case .rate: Traits(unit: .perSecond, lessIsBetter: false)
+        case .count: Traits(unit: .count, onlyGrows: true, lessIsBetter: nil)
+        case .outcome: Traits(unit: .count, canBeShare: true, onlyGrows: true, lessIsBetter: nil)
+        case .errors, .unexpected: Traits(unit: .count, canBeShare: true, onlyGrows: true)
+        case .unsent: Traits(unit: .count, canBeShare: true, onlyGrows: true, isOfWholeRun: true)
+        case .violations: Traits(unit: .count, onlyGrows: true, isOfWholeRun: true)
+        case .serverMemory: Traits(unit: .bytes, onlyGrows: true, isOfWholeRun: true)
         }
     }
 
@@ -268,14 +259,7 @@ extension Metric {
             } else {
                 try Self.kind(rest, in: name)
             }
-        guard operation == nil || !self.isOfWholeRun else { throw .notByOperation(rest) }
-    }
-
-    private var isOfWholeRun: Bool {
-        switch self.kind {
-        case .violations, .unsent, .serverCPU, .serverMemory: true
-        case .latency, .serviceTime, .rate, .count, .errors, .unexpected, .outcome: false
-        }
+        guard operation == nil || !self.traits.isOfWholeRun else { throw .notByOperation(rest) }
     }
 
     private static func kind(_ text: String, in name: String) throws(ThresholdError) -> Kind {
@@ -326,11 +310,11 @@ extension Metric {
 
     /// Returns an example of a relation and limit that are valid for this metric.
     fileprivate func example(after relation: Threshold.Relation) -> String {
-        switch self.unit {
+        switch self.traits.unit {
         case .time: "\(relation.rawValue)20ms"
         case .perSecond: "\(relation.rawValue)5000"
         case .bytes: "\(relation.rawValue)512MiB"
-        case .count where self.canBeShare: "\(relation.rawValue)10 or \(relation.rawValue)0.1%"
+        case .count where self.traits.canBeShare: "\(relation.rawValue)10 or \(relation.rawValue)0.1%"
         case .count where self.kind == .violations: "==0"
         case .count: "\(relation.rawValue)1000"
         }
@@ -341,14 +325,14 @@ extension Metric {
         let digits = text.prefix { ($0.isASCII && $0.isNumber) || $0 == "." }
         let unit = text.dropFirst(digits.count)
         guard let number = DecimalText.read(digits) else { return nil }
-        switch self.unit {
+        switch self.traits.unit {
         case .time:
             return Self.timeUnits.first { $0.name == unit }.map { (number * $0.microseconds, false) }
         case .bytes:
             return Self.byteUnits.first { $0.name == unit }.map { (number * $0.bytes, false) }
         case .perSecond:
             return unit.isEmpty || unit == "/s" ? (number, false) : nil
-        case .count where unit == "%" && self.canBeShare:
+        case .count where unit == "%" && self.traits.canBeShare:
             return number <= 100 ? (number / 100, true) : nil
         case .count:
             // A fraction is probably a percentage without the percent sign. As a count, 0.001 would mean "none".
@@ -358,7 +342,7 @@ extension Metric {
 
     /// Formats a value with its unit.
     func text(_ value: Double, asShare isShare: Bool) -> String {
-        switch self.unit {
+        switch self.traits.unit {
         case .time: NumberText.time(microseconds: value)
         case .bytes: NumberText.bytes(value)
         case .perSecond: NumberText.rate(value)

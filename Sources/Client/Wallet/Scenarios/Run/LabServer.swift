@@ -222,29 +222,6 @@ final class LabServer: Sendable {
         }
     }
 
-    /// Whether the process is suspended and therefore does not respond.
-    var isFrozen: Bool { self.state.withLock { $0.frozen != nil } }
-
-    /// Suspends the process; returns false if the server is not running.
-    func halt() -> Bool {
-        self.state.withLock { state in
-            guard let program = state.program else { return false }
-            program.send(SIGSTOP)
-            state.frozen = Frozen()
-            return true
-        }
-    }
-
-    /// Resumes the process; returns the calls and the time it has missed, or nil if it was not suspended.
-    func `continue`() -> (calls: [@Sendable () async -> Void], time: Duration)? {
-        self.state.withLock { state in
-            guard let frozen = state.frozen else { return nil }
-            state.program?.send(SIGCONT)
-            state.frozen = nil
-            return (frozen.calls, frozen.time)
-        }
-    }
-
     /// Queues a call if the process is suspended; otherwise returns false.
     func hold(_ call: @escaping @Sendable () async -> Void) -> Bool {
         self.state.withLock { state in
@@ -286,21 +263,32 @@ extension LabServer {
     /// The kernel still accepts connections on its behalf, but no call is answered.
     func freeze() throws(StepProblem) {
         try self.checkAnswers()
-        guard self.halt() else { throw .failed("the server is not running") }
+        let isRunning = self.state.withLock { state in
+            guard let program = state.program else { return false }
+            program.send(SIGSTOP)
+            state.frozen = Frozen()
+            return true
+        }
+        guard isRunning else { throw .failed("the server is not running") }
     }
 
     /// Resumes the process.
     ///
     /// It then catches up with the clock and executes the calls it received in the meantime.
     func thaw() async throws(StepProblem) {
-        guard let (calls, time) = self.continue() else { throw .failed("the server is not frozen") }
-        if time > .zero { try await self.operate("clock advance", ["byMs": time.milliseconds]) }
-        for call in calls { await call() }
+        let frozen = self.state.withLock { state in
+            if state.frozen != nil { state.program?.send(SIGCONT) }
+            return state.frozen.take()
+        }
+        guard let frozen else { throw .failed("the server is not frozen") }
+        if frozen.time > .zero { try await self.operate("clock advance", ["byMs": frozen.time.milliseconds]) }
+        for call in frozen.calls { await call() }
     }
 
     /// Throws if the server is frozen, since it would never answer a command.
     func checkAnswers() throws(StepProblem) {
-        if self.isFrozen { throw .failed("the server is frozen; `thaw server` continues it") }
+        guard self.state.withLock({ $0.frozen != nil }) else { return }
+        throw .failed("the server is frozen; `thaw server` continues it")
     }
 
     /// Replaces the certificate and its key.
