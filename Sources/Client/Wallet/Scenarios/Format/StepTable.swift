@@ -4,7 +4,14 @@ internal import Vocabulary
 
 /// The steps of a scenario: expectations, and actions by the user, the phone, the operator and the network.
 enum StepTable {
-    static let all: [Field] = Self.app + Self.shortcuts + Self.world + Self.operators + Self.expectations
+    static let all = Self.entries.map(\.field)
+
+    private static let entries = Self.app + Self.shortcuts + Self.world + Self.operators + Self.expectations
+
+    /// Returns the action of a step, or nil if the step is unknown or its value has the wrong shape.
+    static func action(_ name: String, _ value: ConfigValue) -> Step.Action? {
+        Self.entries.first { $0.field.name == name }?.action(value)
+    }
 
     /// A single step, either just its name or a name with a value.
     static let anyStep = Shape.named("step") { .entry(name: "step", Self.all) }
@@ -16,34 +23,42 @@ enum StepTable {
     static let record = Shape.named("record") { .fields(ExpectationTable.server) }
     static let step = Shape.named("flowStep") { .name("step", StepID.all.map(\.description)) }
 
-    private static let app: [Field] = [
-        Field("launch", Self.optionalLink, "Starts a process of the app, with a link if one is given."),
-        Field("resume", Self.optionalLink, "Brings the app back from the background."),
-        Field(
+    private static let app: [StepEntry] = [
+        StepEntry("launch", Self.optionalLink, "Starts a process of the app, with a link if one is given.") {
+            .launch(LinkText($0))
+        },
+        StepEntry("resume", Self.optionalLink, "Brings the app back from the background.") { .resume(LinkText($0)) },
+        StepEntry(
             "background",
             .either([.nothing, .duration]),
             "Moves the app to the background; with a duration, also advances the clock."
-        ),
-        Field(
+        ) { .background($0.duration) },
+        StepEntry(
             "kill app",
             .either([.nothing, .fields(Self.kill)]),
             "Kills the app's process; with `at_write`, in the middle of the next step."
-        ),
-        Field("tap", .list(Self.action), "Selects one or more actions, one after the other."),
-        Field("enter", .list(Self.pin), "Enters a PIN; the screen must ask for one."),
-        Field("biometric", .list(Self.presentation), "Answers the operating system's prompt."),
-        Field("link", Self.link, "Follows a link on the phone."),
-        Field(
+        ) { .killApp(atWrite: $0["at_write"]?.number) },
+        StepEntry("tap", .list(Self.action), "Selects one or more actions, one after the other.") {
+            .tap(($0.texts ?? []).compactMap(ActionID.init))
+        },
+        StepEntry("enter", .list(Self.pin), "Enters a PIN; the screen must ask for one.") { .enter($0.texts ?? []) },
+        StepEntry("biometric", .list(Self.presentation), "Answers the operating system's prompt.") {
+            .present(($0.texts ?? []).compactMap(Presentation.init))
+        },
+        StepEntry("link", Self.link, "Follows a link on the phone.") { LinkText($0).map(Step.Action.link) },
+        StepEntry(
             "refused",
             .entry(name: "action", Self.refusable),
             "An action that the app must refuse: the screen does not offer it or ask for it, or no app is in front."
-        ),
-        Field(
+        ) { Step.Action.refusal($0) },
+        StepEntry(
             "host session",
             .name("session", HostSession.allCases.map(\.rawValue) + ["none"]),
             "Sets the session that the host application is in."
-        ),
-        Field("confirm", Self.confirmation, "The host application asks the user to confirm an action."),
+        ) { .hostSession($0.text.flatMap(HostSession.init)) },
+        StepEntry("confirm", Self.confirmation, "The host application asks the user to confirm an action.") {
+            Step.Action.confirmation($0)
+        },
     ]
 
     private static let refusable: [Field] = [
@@ -53,139 +68,155 @@ enum StepTable {
         Field("confirm", Self.confirmation, "A confirmation that the app cannot ask for."),
     ]
 
-    private static let shortcuts: [Field] = [
-        Field("set up", .fields(Self.setUp), "Sets up a wallet, from the introduction until it is unlocked."),
-        Field(
+    private static let shortcuts: [StepEntry] = [
+        StepEntry("set up", .fields(Self.setUp), "Sets up a wallet, from the introduction until it is unlocked.") {
+            .setUp(SetUp($0))
+        },
+        StepEntry(
             "unlock",
             Self.pin,
             "Brings the app to the foreground if necessary, and answers its requests for this PIN and for biometrics."
-        ),
-        Field(
+        ) { $0.text.map(Step.Action.unlock) },
+        StepEntry(
             IncludedSteps.name,
             .either([ScenarioTable.relativeFile, .fields(IncludedSteps.fields)]),
             "Executes the steps of another file, whose path starts at the folder of this one."
-        ),
-        Field(
+        ) { _ in nil },
+        StepEntry(
             ForEach.name,
             .fields(Self.repetition),
             "Repeats steps for each value of a list, or for each row of a table."
-        ),
+        ) { _ in nil },
     ]
 
-    private static let world: [Field] = [
-        Field("advance", .duration, "Advances the lab's clock; an app in the foreground is refreshed."),
-        Field("device", ScenarioTable.device, "Changes the phone."),
-        Field(
+    private static let world: [StepEntry] = [
+        StepEntry("advance", .duration, "Advances the lab's clock; an app in the foreground is refreshed.") {
+            $0.duration.map(Step.Action.advance)
+        },
+        StepEntry("device", ScenarioTable.device, "Changes the phone.") { .device(DeviceChange($0)) },
+        StepEntry(
             "wallet",
             ScenarioTable.wallet,
             "Changes the configuration of the app, from its next process on."
-        ),
-        Field(
+        ) { .configure(AppConfiguration(value: $0)) },
+        StepEntry(
             "set clock back",
             .duration,
             "Sets the phone's clock back by this time; the server's clock does not change."
-        ),
-        Field("set clock forward", .duration, "The same, forward."),
-        Field(
+        ) { value in value.duration.map { .setClock(.zero - $0) } },
+        StepEntry("set clock forward", .duration, "The same, forward.") { $0.duration.map(Step.Action.setClock) },
+        StepEntry(
             "enroll",
             .name("biometric", [BiometricSupport.face, .fingerprint].map(\.rawValue)),
             "The owner enters the passcode and enrolls a face or a finger, beside those that are enrolled."
-        ),
-        Field(
+        ) { $0.text.flatMap(BiometricSupport.init).map(Step.Action.enroll) },
+        StepEntry(
             "remove screen lock",
             .nothing,
             "The owner removes the passcode; the phone loses the items of its keychain, and the hardware key stays."
-        ),
-        Field("wipe keychain", .nothing, "Removes all items of the phone's keychain; the hardware key stays."),
-        Field(
+        ) { _ in .removeScreenLock },
+        StepEntry(
+            "wipe keychain",
+            .nothing,
+            "Removes all items of the phone's keychain; the hardware key stays."
+        ) { _ in .wipeKeychain },
+        StepEntry(
             "storage",
             .name("state", ["full", "free"]),
             "Leaves the app no space: each write of its files fails until `free`. The keychain has its own space."
-        ),
-        Field(
+        ) { .storage(isFull: $0.text == "full") },
+        StepEntry(
             "enter passcode",
             .nothing,
             "Unlocks the phone with its passcode, which also unlocks its sensor."
-        ),
-        Field(
+        ) { _ in .enterPasscode },
+        StepEntry(
             "restore to another device",
             .either([.nothing, ScenarioTable.device]),
             "Restores the app's data to a new phone with an empty keychain and empty hardware."
-        ),
-        Field(
+        ) { .restore(DeviceChange($0)) },
+        StepEntry(
             "phone",
             .either([ScenarioTable.folderName, .fields(Self.phone)]),
             "Switches to another phone; creates it if the name is new. The initial phone is `first`."
-        ),
-        Field(
+        ) { .phone($0.text ?? $0["name"]?.text ?? "", DeviceChange($0["device"])) },
+        StepEntry(
             "clone phone",
             ScenarioTable.folderName,
             "Copies the whole phone, with its secrets, to a new one of this name; `phone` switches to it."
-        ),
-        Field(
+        ) { $0.text.map(Step.Action.clone) },
+        StepEntry(
             "back up app",
             ScenarioTable.folderName,
             "Keeps a copy of the app's data under this name, without hardware key and keychain."
-        ),
-        Field(
+        ) { $0.text.map(Step.Action.backUp) },
+        StepEntry(
             "restore backup",
             ScenarioTable.folderName,
             "Ends the app and replaces its data with the copy of this name, on the same phone."
-        ),
-        Field("stop server", .nothing, "Shuts the server down."),
-        Field("kill server", .nothing, "Kills the server's process."),
-        Field(
+        ) { $0.text.map(Step.Action.restoreBackup) },
+        StepEntry("stop server", .nothing, "Shuts the server down.") { _ in .stopServer },
+        StepEntry("kill server", .nothing, "Kills the server's process.") { _ in .killServer },
+        StepEntry(
             "start server",
             .either([.nothing, .fields(ServerTable.settings)]),
             "Starts the server again, from now on with these settings if any are stated."
-        ),
-        Field(
+        ) { .startServer(($0.fields ?? [:]).mapValues(\.flowText)) },
+        StepEntry(
             "start second server",
             .nothing,
             "Starts another server on the same store, which must refuse to start while the first one uses it."
-        ),
-        Field(
+        ) { _ in .startSecondServer },
+        StepEntry(
             "freeze server",
             .nothing,
             "Halts the server's process: no call is answered, and the wallet's time limits pass on the lab's clock."
-        ),
-        Field(
+        ) { _ in .freezeServer },
+        StepEntry(
             "thaw server",
             .nothing,
             "Continues the server's process, which then executes the calls that it received."
-        ),
-        Field(
+        ) { _ in .thawServer },
+        StepEntry(
             "exchange certificate",
             .name("certificate", ExchangedCertificate.allCases.map(\.rawValue)),
             "Gives the server a new certificate and key: `renewed`, or one that wallets must not accept."
-        ),
-        Field(
+        ) { $0.text.flatMap(ExchangedCertificate.init).map(Step.Action.exchangeCertificate) },
+        StepEntry(
             "keep",
             .map(keys: "names", .name("value of a screen", ScreenValues.all)),
             "Gives a value of the screen a name, for `${NAME}` in later steps."
-        ),
+        ) { .keep(($0.fields ?? [:]).compactMapValues(\.text)) },
     ]
 
-    private static let operators: [Field] = [
-        Field(
+    private static let operators: [StepEntry] = [
+        StepEntry(
             "revoke wallet",
             .either([.nothing, .text("a phone's name")]),
             "An operator revokes this phone's wallet."
-        ),
-        Field("revoke recovery code", ScenarioTable.recoveryCode, "An operator adds a recovery code to the deny list."),
-        Field(
+        ) { .operate(.revokeWallet(phone: $0.text)) },
+        StepEntry(
+            "revoke recovery code",
+            ScenarioTable.recoveryCode,
+            "An operator adds a recovery code to the deny list."
+        ) { value in value.text.map { .operate(.revokeRecoveryCode($0)) } },
+        StepEntry(
             "remove from deny list",
             ScenarioTable.recoveryCode,
             "An operator removes a recovery code from the deny list."
-        ),
-        Field("revoke solution", .nothing, "An operator revokes the whole solution."),
-        Field("restore solution", .nothing, "An operator restores the solution."),
-        Field(
+        ) { value in value.text.map { .operate(.removeFromDenyList($0)) } },
+        StepEntry("revoke solution", .nothing, "An operator revokes the whole solution.") { _ in
+            .operate(.revokeSolution)
+        },
+        StepEntry("restore solution", .nothing, "An operator restores the solution.") { _ in
+            .operate(.restoreSolution)
+        },
+        StepEntry(
             "refresh shares",
             .nothing,
             "An operator replaces the shares of all wallets. Each receives its own at its next unlock with a PIN."
-        ),
-        Field(
+        ) { _ in .operate(.refreshShares) },
+        StepEntry(
             "safe biometric unlock",
             .either([
                 Self.rollout,
@@ -194,41 +225,41 @@ enum StepTable {
                 ]),
             ]),
             "An operator sets the flag: off, on, for a percentage of wallets, or for the wallets of some phones."
-        ),
-        Field(
+        ) { .operate(.safeBiometricUnlock($0)) },
+        StepEntry(
             "update policy",
             .either([.name("word", ["cleared"]), .list(.fields(Self.updateRule, rule: Self.versionRange))]),
             "An operator sets the rules of the update policy, for both platforms."
-        ),
-        Field(
+        ) { .operate(.updatePolicy($0.list ?? [])) },
+        StepEntry(
             "revoke with code",
             .text("a deletion code"),
             "A user enters this code in the deletion portal: `${NAME}` of `keep`."
-        ),
+        ) { $0.text.map(Step.Action.revokeWithCode) },
     ]
 
-    private static let expectations: [Field] =
+    private static let expectations: [StepEntry] =
         Self.comparisons + [
-            Field(
+            StepEntry(
                 "expect screen",
                 ScenarioTable.fileBelow,
                 "Compares the whole screen, in every language at 40x12 and 80x24, with the file that `--update` writes."
-            ),
-            Field(
+            ) { $0.text.map(Step.Action.expectScreenOf) },
+            StepEntry(
                 "expect all",
-                .list(.entry(name: "expectation", Self.comparisons)),
+                .list(.entry(name: "expectation", Self.comparisons.map(\.field))),
                 "Compares all of these expectations, and reports every difference."
-            ),
+            ) { .expectAll(($0.list ?? []).compactMap(Step.Action.init)) },
         ]
 
-    private static let comparisons: [Field] = [
-        Field("expect", Self.screen, "Compares the current screen."),
-        Field(
+    private static let comparisons: [StepEntry] = [
+        StepEntry("expect", Self.screen, "Compares the current screen.") { .expectScreen($0) },
+        StepEntry(
             "expect one of",
             .list(Self.screen),
             "Compares the current screen with several expectations; one of them must be met."
-        ),
-        Field(
+        ) { .expectOneOf($0.list ?? []) },
+        StepEntry(
             "trace",
             .either([
                 .list(Self.step),
@@ -242,13 +273,13 @@ enum StepTable {
                 ]),
             ]),
             "Compares the steps of the flows since the previous `trace`."
-        ),
-        Field("server", Self.record, "Compares the server's record of this phone's wallet."),
-        Field(
+        ) { .expectTrace(TraceExpectation($0)) },
+        StepEntry("server", Self.record, "Compares the server's record of this phone's wallet.") { .expectServer($0) },
+        StepEntry(
             "event",
             .either([.name("event", ExpectationTable.events), .fields(ExpectationTable.event)]),
             "Compares the next event that the app's host received since that of the previous `event`; `none`: no other."
-        ),
+        ) { .expectEvent($0) },
     ]
 
     private static let confirmation = Shape.fields([
@@ -336,6 +367,18 @@ enum StepTable {
             "With `block`: whether the store has a newer version; true by default."
         ),
     ]
+}
+
+/// A step, and how its value becomes an action.
+struct StepEntry: Sendable {
+    let field: Field
+    /// Returns nil for `include` and `for each`, in whose place other steps stand.
+    let action: @Sendable (ConfigValue) -> Step.Action?
+
+    init(_ name: String, _ shape: Shape, _ text: String, _ action: @escaping @Sendable (ConfigValue) -> Step.Action?) {
+        self.field = Field(name, shape, text)
+        self.action = action
+    }
 }
 
 /// The steps that check the screen, the server, or the events sent to the host.
