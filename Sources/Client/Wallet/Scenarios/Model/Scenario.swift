@@ -49,11 +49,11 @@ struct Step: Sendable {
     var text: String
     var action: Action
 
+    /// The effects of the steps in ``StepTable``, which describes each.
     enum Action: Sendable {
         case launch(LinkText?)
         case resume(LinkText?)
         case background(Duration?)
-        /// Kills the app immediately, or right before the n-th write from now.
         case killApp(atWrite: Int?)
         case tap([ActionID])
         case enter([String])
@@ -68,7 +68,6 @@ struct Step: Sendable {
         case unlock(String)
         case advance(Duration)
         case device(DeviceChange)
-        /// Takes effect in the app's next process.
         case configure(AppConfiguration)
         case setClock(Duration)
         case enroll(BiometricSupport)
@@ -77,19 +76,15 @@ struct Step: Sendable {
         /// Whether the phone has no space left for the app's files.
         case storage(isFull: Bool)
         case restore(DeviceChange)
-        /// Unlocks the phone, which also lifts a sensor lockout.
         case enterPasscode
         case phone(String, DeviceChange)
-        /// Copies the entire phone, like an attacker with full read access.
         case clone(String)
-        /// Saves a copy of the app's data, excluding the hardware key and the keychain.
         case backUp(String)
         case restoreBackup(String)
         case stopServer
         case killServer
         /// Settings to change from now on, keyed by their names in docs/settings.md.
         case startServer([String: String])
-        /// Starts a second server on the same store, which must refuse to start.
         case startSecondServer
         case freezeServer
         case thawServer
@@ -97,15 +92,11 @@ struct Step: Sendable {
         /// Maps names for use in later steps to values on the screen.
         case keep([String: String])
         case operate(OperatorStep)
-        /// Enters a code in the deletion portal.
         case revokeWithCode(String)
         /// The keys of ``ExpectationTable/screen``.
         case expectScreen(ConfigValue)
-        /// The whole screen, as in this file.
         case expectScreenOf(String)
-        /// At least one of these screens.
         case expectOneOf([ConfigValue])
-        /// Expectations that are all compared, even if one of them is not met.
         case expectAll([Action])
         case expectTrace(TraceExpectation)
         /// The keys of ``ExpectationTable/server``.

@@ -3,27 +3,22 @@ internal import Lab
 package import Vocabulary
 package import Wire
 
-/// The properties of a simulated device, stored in `profile.yaml` (docs/devices.md).
+/// The properties of a simulated device, stored in `profile.yaml`; ``ProfileTable`` describes each.
 package struct DeviceProfile: Hashable, Sendable {
     package var platform: Platform
     package var osVersion: String
     package var brand: String
     package var model: String
-    /// The package name on Android, or the team and bundle identifier on iOS.
     package var appID: String
     package var appVersion: String
-    /// Android: the version code, used to compare versions of the package.
     package var appVersionCode: Int64
     package var isRooted: Bool
-    /// Android: the year and month, such as 202610.
     package var osPatchLevel: Int
-    /// Android: the year, month and day, such as 20261005, or nil if the device does not report them.
+    /// Nil if the device does not report it.
     package var vendorPatchLevel: Int?
     /// Android: like ``vendorPatchLevel``, for the boot image.
     package var bootPatchLevel: Int?
-    /// Android: whether keys are stored in a separate security chip.
     package var hasStrongBox: Bool
-    /// Android: whether the attestation key was provisioned by the vendor's server instead of the factory.
     package var isRemotelyProvisioned: Bool
     package var usesDevelopmentService: Bool
     package var fault: Fault?
@@ -34,7 +29,6 @@ package struct DeviceProfile: Hashable, Sendable {
     package var isScreenLocked = false
 
     package var network = Network.on
-    /// The network faults for the next calls, one per call.
     package var conditions: [NetworkCondition] = []
 
     package var issuer = IssuerBehavior.obtains
