@@ -3,40 +3,25 @@ package import Vocabulary
 /// A response that a server keeping the promises in docs/protocol.md would not send.
 ///
 /// The checker has taken lost, interrupted and reordered messages into account, and has found no order of the
-/// operations in which the response would be correct.
+/// operations in which the response would be correct. ``description`` explains each case.
 package enum HistoryViolation: Error, Hashable, Sendable {
     case rightPINCalledWrong
     case wrongPINCalledValid
-    /// The verdict was right, but the share belonged to another wallet.
     case shareOfAnotherWallet
-    /// A PIN was judged at least this long before the block could have ended.
     case judgedDuringBlock(early: Duration)
-    /// A PIN was judged after rounds × attempts wrong ones.
     case judgedBeyondBound
-    /// The state sent with a verdict was not one of the possible ones.
     case impossibleCount(said: PINState, possible: [PINState])
     case blockWithoutCause
     case permanentBlockWithoutCause
-    /// A reported block has the wrong end or length.
     case impossibleBlock(said: Duration)
-    /// A session reported a state that the wallet cannot be in.
     case impossibleOpening(said: PINState, possible: [PINState])
-    /// The reported PIN key cannot be the result of any change.
     case impossiblePINKey
     case missingReceipt
-    /// A receipt does not match its verdict.
-    ///
-    /// For example, it says that a blocked attempt was judged.
     case receiptContradictsVerdict
-    /// A receipt number was used before, or contradicts the order of attempts in time.
     case impossibleNumber(UInt64)
-    /// The server counted an attempt that none of the wallet's operations can have caused.
     case unexplainedAttempt(number: UInt64)
-    /// A receipt is from an epoch that had ended.
     case olderEpoch
-    /// A revoked wallet received a verdict or a session.
     case answeredAfterRevocation
-    /// The response does not match the request.
     case answerToAnotherQuestion
 }
 
