@@ -15,9 +15,7 @@ package final class CrashingServer: Sendable {
     ///
     /// Each description says how to fix it.
     package enum Problem: Error, Sendable, CustomStringConvertible {
-        /// The server program is not next to this one.
         case noProgram
-        /// Another process is serving the lab.
         case alreadyServed(pid: Int32)
         case notReady(ServerProgram.NotReady)
         case lab(LabError)

@@ -286,7 +286,6 @@ package enum RunError: Error, Hashable, Sendable, CustomStringConvertible {
     ///
     /// Specify it differently.
     case target(Target.Problem)
-    /// A user ended the run before anything was measured.
     case interrupted
 
     package var description: String {

@@ -30,12 +30,9 @@ package struct Target: Sendable {
         case file(FileError)
         case lab(LabError)
         case noLab(path: String)
-        /// The lab has no address yet.
         case neverServed(path: String)
-        /// The text is not HOST:PORT.
         case address(String)
         case tls(TLSContextError)
-        /// Wallets cannot be registered without an attestation authority.
         case noAuthority
         case authority(LabAuthorityError)
 

@@ -256,11 +256,9 @@ extension ChangeLimit {
 
 /// An error in a ``ChangeLimit`` on the command line.
 package enum ChangeLimitError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The text contains neither `<` nor `>`.
     case noRelation(String)
     /// The name does not refer to a metric.
     case metric(ThresholdError)
-    /// The text after `<` or `>` is not a signed percentage.
     case wrongLimit(String, name: String)
 
     package var description: String {

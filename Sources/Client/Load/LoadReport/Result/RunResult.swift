@@ -53,9 +53,7 @@ package enum RunEnd: String, Sendable, Equatable, Codable {
     ///
     /// The report covers the time until then.
     case interrupted
-    /// A threshold failed under `--abort-on-fail`.
     case aborted
-    /// The server stopped answering.
     case lost
 }
 
@@ -203,9 +201,7 @@ extension RunResult {
 ///
 /// The caller adds the file name.
 package enum RunResultError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The file is not JSON, or it is some other JSON.
     case notAResult
-    /// The file was written by a different version of pin-load.
     case otherVersion(Int)
     /// A field is missing or invalid.
     ///
@@ -332,13 +328,11 @@ extension Interval {
 
 /// The reason why results cannot be merged.
 package enum MergeError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// Fewer than two results were given.
     case tooFew
     /// A setting of the plan differs, or the same part occurs twice.
     ///
     /// The associated value is the name of the setting.
     case differs(setting: String)
-    /// The runs started too far apart, by this number of milliseconds.
     case apart(milliseconds: Int64)
 
     package var description: String {

@@ -364,14 +364,10 @@ enum DecimalText {
 
 /// An error in a ``Threshold`` on the command line.
 package enum ThresholdError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The text contains none of `<`, `<=`, `>`, `>=`, `==` and `!=`.
     case noRelation(String)
     case unknownMetric(String, nearest: String?)
-    /// The limit is not a number in the metric's unit.
     case wrongLimit(String, metric: String, example: String)
-    /// The percentile is not between 0 and 100.
     case wrongPercentile(String)
-    /// The name of an operation precedes a metric that only applies to a whole run.
     case notByOperation(String)
 
     package var description: String {

@@ -204,7 +204,6 @@ enum HookFailure: Error, Hashable, CustomStringConvertible {
     case overTime(Duration)
     /// The program exited with a nonzero status. `lastLine` is the end of its standard error.
     case failed(status: String, lastLine: String)
-    /// The output exceeds the limit, in bytes.
     case tooLong(limit: Int)
     case noObject
     /// The answer contains an invalid value.

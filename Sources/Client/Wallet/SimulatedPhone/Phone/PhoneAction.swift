@@ -54,29 +54,17 @@ package enum PhoneError: Error, Hashable, Sendable, CustomStringConvertible {
     ///
     /// Print the text and stop.
     case usage(String)
-    /// Another process is using the home.
-    ///
-    /// Wait for it to exit.
     case homeInUse(path: String, holder: Int32?)
     /// The home's files cannot be used.
     ///
     /// Print the text and stop.
     case storage(String)
-    /// The simulated device's files cannot be read or written.
-    ///
-    /// Print the text and stop.
     case device(DeviceError)
     /// The wallet rejected the call.
     ///
     /// Check the current screen.
     case wallet(WalletError)
-    /// The app is not running.
-    ///
-    /// Launch it.
     case notRunning
-    /// The app is in the background.
-    ///
-    /// Resume it.
     case inBackground
 
     /// Converts an error from a lower layer.

@@ -390,37 +390,13 @@ package enum FleetError: Error, Hashable, CustomStringConvertible {
     ///
     /// Wait for that process or end it.
     case inUse(path: String, pid: Int32?)
-    /// This is a different kind of file.
-    ///
-    /// Specify another one.
     case foreign(path: String)
-    /// The file was written by another version of this program.
-    ///
-    /// Register new wallets.
     case version(path: String, found: UInt32)
-    /// Both copies of the header are damaged, including the seed.
-    ///
-    /// Register new wallets.
     case damaged(path: String)
-    /// The file ends before its last record.
-    ///
-    /// `provision` registers the missing wallets again.
     case cut(path: String, whole: Int, expected: Int)
-    /// A record was changed by something else, or the disk is failing.
-    ///
-    /// Register the wallet again.
     case recordDamaged(path: String, number: Int)
-    /// The wallets belong to a server with a different certificate authority.
-    ///
-    /// Specify the right server or file.
     case otherServer(path: String)
-    /// The file contains no registered wallets.
-    ///
-    /// `provision` continues registering them.
     case empty(path: String)
-    /// An App Attest counter has reached its maximum of 2³² − 1 proofs.
-    ///
-    /// Register new wallets.
     case countersSpent(path: String)
 
     package var description: String {
