@@ -2,7 +2,6 @@ import ArgumentParser
 internal import HostSystem
 internal import LoadReport
 
-/// `pin-load compare`: compares two runs.
 struct CompareCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compare",

@@ -3,7 +3,6 @@ internal import HostSystem
 internal import LoadEngine
 internal import LoadReport
 
-/// `pin-load flood`: opens hostile connections.
 struct FloodCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "flood",

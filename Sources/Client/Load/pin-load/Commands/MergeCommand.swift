@@ -2,7 +2,6 @@ import ArgumentParser
 internal import HostSystem
 internal import LoadReport
 
-/// `pin-load merge`: joins the results from several machines that generated one load.
 struct MergeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "merge",

@@ -1,7 +1,6 @@
 import ArgumentParser
 internal import HostSystem
 
-/// `pin-load profiles`: explains the predefined plans.
 struct ProfilesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "profiles",

@@ -7,7 +7,6 @@ internal import Synchronization
 internal import Transport
 internal import Wire
 
-/// `pin-load provision`: registers wallets and stores them in a file.
 struct ProvisionCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "provision",

@@ -2,7 +2,6 @@ import ArgumentParser
 internal import HostSystem
 internal import LoadReport
 
-/// `pin-load report`: writes the result of a run in another format.
 struct ReportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "report",

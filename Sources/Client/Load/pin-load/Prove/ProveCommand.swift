@@ -3,7 +3,6 @@ internal import HostSystem
 internal import LoadEngine
 internal import LoadReport
 
-/// `pin-load prove`: verifies a server's promises while faults are injected.
 struct ProveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "prove",

@@ -6,7 +6,6 @@ internal import LoadReport
 internal import Transport
 internal import Vocabulary
 
-/// `pin-load run`: runs a load test and writes a report.
 struct LoadRunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",

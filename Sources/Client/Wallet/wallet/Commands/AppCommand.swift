@@ -5,7 +5,6 @@ internal import Scenarios
 internal import TerminalApp
 internal import WalletFlows
 
-/// `wallet app`: runs the complete app in a terminal.
 struct AppCommand: PhoneCommand {
     static let configuration = CommandConfiguration(
         commandName: "app",

@@ -2,7 +2,6 @@ import ArgumentParser
 internal import SimulatedPhone
 internal import WalletFlows
 
-/// `wallet change-pin`.
 struct ChangePINCommand: OneShotCommand {
     static let configuration = CommandConfiguration(
         commandName: "change-pin",
@@ -37,7 +36,6 @@ struct ChangePINCommand: OneShotCommand {
     }
 }
 
-/// `wallet show-deletion-code`.
 struct ShowDeletionCodeCommand: OneShotCommand {
     static let configuration = CommandConfiguration(
         commandName: "show-deletion-code",

@@ -3,7 +3,6 @@ internal import HostSystem
 internal import SimulatedPhone
 internal import WalletFlows
 
-/// `wallet confirm`.
 struct ConfirmCommand: OneShotCommand {
     static let configuration = CommandConfiguration(
         commandName: "confirm",

@@ -3,7 +3,6 @@ internal import SimulatedPhone
 internal import Scenarios
 internal import WalletCore
 
-/// `wallet drive`: lets another program control a phone.
 struct DriveCommand: PhoneCommand {
     static let configuration = CommandConfiguration(
         commandName: "drive",

@@ -4,7 +4,6 @@ internal import HostSystem
 internal import SimulatedPhone
 internal import WalletFlows
 
-/// `wallet explain`: explains the codes in the wallet's output.
 struct ExplainCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",

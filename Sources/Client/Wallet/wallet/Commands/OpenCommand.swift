@@ -3,7 +3,6 @@ internal import SimulatedPhone
 internal import Vocabulary
 internal import WalletFlows
 
-/// `wallet open`: launches the app and shows the first screen.
 struct OpenCommand: OneShotCommand {
     static let configuration = CommandConfiguration(
         commandName: "open",
@@ -23,7 +22,6 @@ struct OpenCommand: OneShotCommand {
     }
 }
 
-/// `wallet status`: launches the app and shows the wallet's state.
 struct StatusCommand: OneShotCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",

@@ -7,7 +7,6 @@ internal import Synchronization
 internal import TerminalApp
 internal import UnixSignals
 
-/// `wallet run`: runs test scenarios.
 struct RunScenariosCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",

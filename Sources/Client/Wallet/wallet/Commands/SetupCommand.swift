@@ -2,7 +2,6 @@ import ArgumentParser
 internal import SimulatedPhone
 internal import WalletFlows
 
-/// `wallet setup`.
 struct SetupCommand: OneShotCommand {
     static let configuration = CommandConfiguration(
         commandName: "setup",

@@ -2,7 +2,6 @@ import ArgumentParser
 internal import SimulatedPhone
 internal import WalletFlows
 
-/// `wallet unlock`.
 struct UnlockCommand: OneShotCommand {
     static let configuration = CommandConfiguration(
         commandName: "unlock",

@@ -3,7 +3,6 @@ internal import HostSystem
 internal import SimulatedPhone
 internal import WalletFlows
 
-/// `wallet wipe`.
 struct WipeCommand: OneShotCommand {
     static let configuration = CommandConfiguration(
         commandName: "wipe",

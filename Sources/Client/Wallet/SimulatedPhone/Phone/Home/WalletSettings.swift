@@ -13,12 +13,9 @@ package struct WalletSettings: Sendable {
     /// The file that contains the offset of a lab's clock, or nil to use the system time.
     package var clockFile: String?
     package var wording = Wording()
-    /// The base address of the wallet's links, or nil for the default.
     package var linkBase: String?
     package var lockTimes = LockTimes()
-    /// Whether the fallback mode requires the PIN once after a biometric was enrolled.
     package var pinAfterEnrollment = false
-    /// Whether the phone's prompt confirms the host's actions in the safe biometric mode.
     package var confirmsWithPrompt = false
 
     package init(server: TLSDialer.Server) {
