@@ -56,7 +56,7 @@ struct DriveRequest {
     /// The fields of a line except for the PIN.
     struct Fields: Decodable {
         var name: String?
-        var id: String?
+        var id: Scalar?
         var action: String?
         var present: String?
         var url: String?
@@ -65,16 +65,8 @@ struct DriveRequest {
         var title: String?
         var details: String?
         var changes: [String: ProfileValue]?
-        var names: [String]
 
-        private struct AnyKey: CodingKey {
-            let stringValue: String
-            var intValue: Int? { nil }
-            init?(stringValue: String) { self.stringValue = stringValue }
-            init?(intValue: Int) { nil }
-        }
-
-        enum CodingKeys: String, CodingKey, CaseIterable {
+        enum CodingKeys: String, CodingKey {
             case name = "do"
             case id
             case action
@@ -85,23 +77,12 @@ struct DriveRequest {
             case title
             case details
             case changes = "set"
-            case pin
         }
+    }
 
-        init(from decoder: any Decoder) throws {
-            self.names = try decoder.container(keyedBy: AnyKey.self).allKeys.map(\.stringValue).sorted()
-            let fields = try decoder.container(keyedBy: CodingKeys.self)
-            self.name = try fields.decodeIfPresent(String.self, forKey: .name)
-            self.id = try fields.decodeIfPresent(Scalar.self, forKey: .id)?.text
-            self.action = try fields.decodeIfPresent(String.self, forKey: .action)
-            self.present = try fields.decodeIfPresent(String.self, forKey: .present)
-            self.url = try fields.decodeIfPresent(String.self, forKey: .url)
-            self.source = try fields.decodeIfPresent(String.self, forKey: .source)
-            self.kind = try fields.decodeIfPresent(String.self, forKey: .kind)
-            self.title = try fields.decodeIfPresent(String.self, forKey: .title)
-            self.details = try fields.decodeIfPresent(String.self, forKey: .details)
-            self.changes = try fields.decodeIfPresent([String: ProfileValue].self, forKey: .changes)
-        }
+    /// A value of a field that may have any name.
+    private struct AnyValue: Decodable {
+        init(from decoder: any Decoder) {}
     }
 
     /// A JSON value, converted to the text it would have in a profile file.
@@ -145,9 +126,10 @@ struct DriveRequest {
     /// Removes the PIN before decoding the line, so that no decoder sees its digits.
     init(_ line: borrowing WipedBuffer) throws(DriveRefusal) {
         let (redacted, pin, isQuoted) = PINRedaction.take(from: line)
-        let fields: Fields
+        let (fields, fieldNames): (Fields, [String])
         do {
             fields = try JSONDecoder().decode(Fields.self, from: Data(redacted))
+            fieldNames = try JSONDecoder().decode([String: AnyValue].self, from: Data(redacted)).keys.sorted()
         } catch {
             guard isQuoted else {
                 throw DriveRefusal(.badValue, "`pin` must be a string in quotes: a number has no leading zeros")
@@ -155,10 +137,10 @@ struct DriveRequest {
             throw Self.refusal(error)
         }
         self.fields = fields
-        self.id = fields.id
+        self.id = fields.id?.text
         self.pin = pin
         guard let word = fields.name else {
-            throw DriveRefusal(.badLine, "a line must have `do`, such as {\"do\":\"launch\"}", id: fields.id)
+            throw DriveRefusal(.badLine, "a line must have `do`, such as {\"do\":\"launch\"}", id: self.id)
         }
         let names = Name.allCases.map(\.rawValue)
         guard let name = Name(rawValue: word) else {
@@ -166,11 +148,11 @@ struct DriveRequest {
                 .unknownCommand,
                 "no such command; the commands are \(names.joined(separator: ", "))",
                 nearest: NearestName.to(word, among: names),
-                id: fields.id
+                id: self.id
             )
         }
         self.name = name
-        if let field = fields.names.first(where: { !name.fields.contains($0) && $0 != "do" && $0 != "id" }) {
+        if let field = fieldNames.first(where: { !name.fields.contains($0) && $0 != "do" && $0 != "id" }) {
             let known = name.fields.sorted() + ["id"]
             throw DriveRefusal(
                 .unknownField,
