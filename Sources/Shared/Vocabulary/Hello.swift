@@ -48,19 +48,18 @@ package struct AppVersion: Hashable, Comparable, Sendable, CustomStringConvertib
     package let numbers: [Int]
 
     /// Parses a version such as `1.4.0`.
-    ///
-    /// Returns nil for anything other than one to four numbers separated by dots.
     package init?(_ text: String) {
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard (1...4).contains(parts.count) else { return nil }
-        var numbers: [Int] = []
-        for part in parts {
-            guard (1...6).contains(part.utf8.count), part.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-                let number = Int(part)
-            else { return nil }
-            numbers.append(number)
-        }
+        guard let numbers = Self.numbers(in: text, mostDigits: 6) else { return nil }
         self.numbers = numbers
+    }
+
+    /// Returns nil for anything other than one to four numbers separated by dots.
+    static func numbers(in text: String, mostDigits: Int) -> [Int]? {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        let numbers = parts.compactMap { part in
+            part.utf8.allSatisfy { (0x30...0x39).contains($0) } && part.utf8.count <= mostDigits ? Int(part) : nil
+        }
+        return (1...4).contains(parts.count) && numbers.count == parts.count ? numbers : nil
     }
 
     package var description: String { self.numbers.map(String.init).joined(separator: ".") }

@@ -73,20 +73,12 @@ package struct PatchLevel: Hashable, Sendable, CustomStringConvertible {
 /// Unlike the numbers of an ``AppVersion``, these may be as long as a time: builds are often numbered by date.
 package struct BundleVersion: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// One to four numbers of at most 18 digits each, without zeros at the end.
-    private let numbers: [Int64]
+    private let numbers: [Int]
     package let description: String
 
     /// Returns nil for anything other than one to four numbers separated by dots.
     package init?(_ text: String) {
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard (1...4).contains(parts.count) else { return nil }
-        var numbers: [Int64] = []
-        for part in parts {
-            guard (1...18).contains(part.utf8.count), part.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-                let number = Int64(part)
-            else { return nil }
-            numbers.append(number)
-        }
+        guard var numbers = AppVersion.numbers(in: text, mostDigits: 18) else { return nil }
         while numbers.last == 0 { numbers.removeLast() }
         self.numbers = numbers
         self.description = text
