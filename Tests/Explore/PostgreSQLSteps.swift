@@ -158,7 +158,7 @@ private final class OneWallet: Rows {
     func raiseOperatorRevision() {}
     func requireKeyAtServers(_ version: UInt32, check: [UInt8]) {}
     func vaultVersionsHaveChanged() {}
-    func query(_ statement: String, _ values: [ColumnValue]) -> [Columns] { [] }
+    func query(_ statement: SideStatement, _ values: [ColumnValue]) -> [Columns] { [] }
     func noteDestroyed() {}
     func noteDestroyedBefore() {}
     func noteAudited() {}

@@ -21,8 +21,8 @@ struct SweepingTests {
         try place.change(
             """
             WITH RECURSIVE numbers (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < 600)
-            INSERT INTO unopened (wallet, registered_at)
-            SELECT -i, iif(i = 1, \(self.later.milliseconds), \(Int64.max)) FROM numbers
+            INSERT INTO unopened (place, id, registered_at)
+            SELECT -i, zeroblob(16), iif(i = 1, \(self.later.milliseconds), \(Int64.max)) FROM numbers
             """
         )
         store = try await place.open()

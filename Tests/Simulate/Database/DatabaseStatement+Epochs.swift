@@ -32,7 +32,7 @@ extension DatabaseStatement {
             }
         ),
         (
-            StoredEpoch.statement,
+            StoredEpoch.statement.text,
             { SimulatedRows($0.tables.epochs) }
         ),
         (
@@ -55,10 +55,11 @@ extension DatabaseStatement {
         ),
         (
             """
-            insert into vault_versions (version, active_since, key_check) values ($1, $2, $3) on conflict do nothing
+            insert into vault_versions (version, active_since, sealed_anew_at, key_check) values ($1, $2, $3, $4)
+            on conflict do nothing
             """,
             {
-                let (version, since, check) = ($0.number(1), $0.number(2), $0.bytes(3))
+                let (version, since, check) = ($0.number(1), $0.number(2), $0.bytes(4))
                 guard !$0.tables.vaultVersions.contains(where: { $0.version == version }) else {
                     return SimulatedRows(changed: 0)
                 }
@@ -78,7 +79,7 @@ extension DatabaseStatement {
             }
         ),
         (
-            "update unopened set registered_at = $1 where registered_at < $1",
+            "update unopened set registered_at = $1 where registered_at < $2",
             {
                 let time = $0.number(1)
                 $0.change { $0.unopened = $0.unopened.mapValues { ($0.id, max($0.at, time)) } }

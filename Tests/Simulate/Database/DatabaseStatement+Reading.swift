@@ -11,10 +11,13 @@ extension DatabaseStatement {
                 return rows($0.tables.wide.first { $0.value.deletionDigest == digest }.map { [.bytes($0.key)] })
             }
         ),
-        ("select revoked_at from purged_codes where digest = $1", { _ in SimulatedRows() }),
+        ("select digest, revoked_at from purged_codes where digest = $1 order by digest", { _ in SimulatedRows() }),
         (
-            "select denied_at from denied_recovery_codes where mac = $1",
-            { rows($0.tables.deniedCodes[$0.bytes(1)].map { [.number($0)] }) }
+            "select mac, denied_at from denied_recovery_codes where mac = $1 order by mac",
+            { execution in
+                let mac = execution.bytes(1)
+                return rows(execution.tables.deniedCodes[mac].map { [.bytes(mac), .number($0)] })
+            }
         ),
         (
             """
@@ -78,6 +81,6 @@ extension DatabaseStatement {
             "select operator_revision from facts",
             { rows($0.tables.facts.map { [.number($0.revision)] }) }
         ),
-        ("select name, value, set_at from operator_values", { _ in SimulatedRows() }),
+        ("select name, value, set_at from operator_values order by name", { _ in SimulatedRows() }),
     ]
 }

@@ -5,8 +5,8 @@ internal import PostgreSQLClient
 extension DatabaseStatement {
     static let registeringStatements: [(String, Action)] = [
         (
-            "select 1 from barred_hardware_keys where digest = $1",
-            { rows($0.tables.barred.contains($0.bytes(1)) ? [.number(1)] : nil) }
+            "select digest from barred_hardware_keys where digest = $1 order by digest",
+            { rows($0.tables.barred.contains($0.bytes(1)) ? [.bytes($0.bytes(1))] : nil) }
         ),
         (
             "insert into wallets (id, record) values ($1, $2)",

@@ -282,21 +282,8 @@ extension StoreTransaction {
             [.text(copy.text), .flag(facts.isSolutionRevoked), .number(facts.operatorValues.revision)]
         )
         try OpenEpochs(facts.epochs).run(in: self)
-        for (name, value) in facts.operatorValues.values {
-            try self.run(
-                "insert into operator_values (name, value, set_at) values ($1, $2, $3)",
-                [.text(name), .text(value.text), .number(value.setAt.milliseconds)]
-            )
-        }
-        for version in facts.vaultVersions {
-            try self.run(
-                "insert into vault_versions (version, active_since, sealed_anew_at, key_check) values ($1, $2, $3, $4)",
-                [
-                    .number(Int64(version.version)), .number(version.activeSince.milliseconds),
-                    version.sealedAnewAt.map { .number($0.milliseconds) } ?? .null, .bytes(version.check),
-                ]
-            )
-        }
+        for (name, value) in facts.operatorValues.values { try self.set(name, to: value) }
+        for version in facts.vaultVersions { try self.add(version) }
         if let refresh = facts.refresh { try self.keep(refresh) }
         return true
     }
@@ -330,16 +317,19 @@ extension StoreTransaction {
 
     func add(_ entries: [CopiedEntry], to list: CopiedList, of copy: CopyMark) throws {
         try self.require(copy)
-        let (table, column, at) = list.columns
+        let (table, columns) = (list.table.rawValue, list.table.columns)
         let keys = PostgreSQLValue.byteArrays(entries.map(\.key))
-        guard let at else {
-            try self.run("insert into \(table) (\(column)) select unnest($1::bytea[]) on conflict do nothing", [keys])
+        guard list.hasTimes else {
+            try self.run(
+                "insert into \(table) (\(columns[0])) select unnest($1::bytea[]) on conflict do nothing",
+                [keys]
+            )
             return
         }
         let times = entries.map { "\($0.at.milliseconds)" }.joined(separator: ",")
         try self.run(
             """
-            insert into \(table) (\(column), \(at))
+            insert into \(table) (\(columns.joined(separator: ", ")))
             select * from unnest($1::bytea[], string_to_array($2, ',')::bigint[]) on conflict do nothing
             """,
             [keys, .text(times)]

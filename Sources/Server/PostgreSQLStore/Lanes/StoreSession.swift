@@ -256,7 +256,7 @@ final class StoreSession {
 
     /// Returns every epoch except the first, in order and without gaps.
     func epochs() throws -> [StoredEpoch] {
-        try StoredEpoch.all(in: PostgreSQLRow.all(in: self.run(StoredEpoch.statement)))
+        try StoredEpoch.all(in: PostgreSQLRow.all(in: self.run(StoredEpoch.statement.text)))
     }
 
     /// Returns the commits of one server, or of all servers, that epochs took into account.

@@ -349,10 +349,10 @@ extension StoreTransaction {
     func requireEveryPlace(after cursor: UInt64?, limit: Int) {}
 }
 
-/// Statements that all engines understand.
+/// The side tables, and notes for the commit.
 extension StoreTransaction {
-    func query(_ statement: String, _ values: [ColumnValue]) throws -> [PostgreSQLRow] {
-        PostgreSQLRow.all(in: try self.run(statement, values.map(PostgreSQLValue.init)))
+    func query(_ statement: SideStatement, _ values: [ColumnValue]) throws -> [PostgreSQLRow] {
+        PostgreSQLRow.all(in: try self.run(statement.text, values.map(PostgreSQLValue.init)))
     }
 
     /// No copy of a share stays behind: a revocation destroys the key of the wide row.

@@ -23,13 +23,20 @@ package enum CopiedList: UInt8, CaseIterable, Sendable {
     /// The digests of purged wallets' deletion codes, each with the time of the revocation.
     case purgedCodes
 
-    /// The list's table, with its key and time columns.
-    package var columns: (table: String, key: String, at: String?) {
+    /// The list's table, whose columns are the key and, if the list has times, the time.
+    package var table: SideTable {
         switch self {
-        case .deniedRecoveryCodes: ("denied_recovery_codes", "mac", "denied_at")
-        case .barredHardwareKeys: ("barred_hardware_keys", "digest", nil)
-        case .purgedCodes: ("purged_codes", "digest", "revoked_at")
+        case .deniedRecoveryCodes: .deniedRecoveryCodes
+        case .barredHardwareKeys: .barredHardwareKeys
+        case .purgedCodes: .purgedCodes
         }
+    }
+
+    package var hasTimes: Bool { self.table.columns.count > 1 }
+
+    /// The statement that reads the entries after a key, up to a number of them.
+    fileprivate var page: SideStatement {
+        .read(self.table, where: (self.table.columns[0], .isAbove), isLimited: true)
     }
 }
 
@@ -80,11 +87,11 @@ package struct EntriesToCopy: StoreStep {
     }
 
     package func run(in rows: some Rows) throws -> [CopiedEntry] {
-        let (table, key, at) = self.list.columns
-        return try rows.query(
-            "select \(key), \(at ?? "cast(0 as bigint)") from \(table) where \(key) > $1 order by \(key) limit $2",
-            [.bytes(self.after ?? []), .number(Int64(self.limit))]
-        ).map { CopiedEntry(key: try $0.bytes(0), at: try $0.time(1)) }
+        let page = try rows.query(self.list.page, [.bytes(self.after ?? []), .number(Int64(self.limit))])
+        return try page.map { entry in
+            let time = self.list.hasTimes ? try entry.time(1) : Timestamp(milliseconds: 0)
+            return CopiedEntry(key: try entry.bytes(0), at: time)
+        }
     }
 }
 

@@ -34,12 +34,12 @@ extension StoreConnection {
     func sweepUnopened(since time: Timestamp, after start: Int64, limit: Int) throws -> SweptMarks {
         let rows = try Row.fetchCursor(
             self.db.makeStatement(
-                sql: "SELECT wallet, registered_at FROM unopened WHERE wallet > ? ORDER BY wallet LIMIT ?"
+                sql: "SELECT place, registered_at FROM unopened WHERE place > ? ORDER BY place LIMIT ?"
             ),
             arguments: [start, limit]
         )
         let state = try self.db.makeStatement(sql: "SELECT state FROM wallets WHERE key = ?")
-        let clear = try self.db.makeStatement(sql: "DELETE FROM unopened WHERE wallet = ?")
+        let clear = try self.db.makeStatement(sql: "DELETE FROM unopened WHERE place = ?")
         var swept = SweptMarks()
         var count = 0
         var (opened, unopened): ([Int64], [WalletKey]) = ([], [])

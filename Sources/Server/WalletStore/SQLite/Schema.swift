@@ -39,7 +39,7 @@ struct Schema: Sendable {
         -- What was attested at registration; apart, so that rows of wallets fit into a page.
         CREATE TABLE attestations (wallet INTEGER PRIMARY KEY, attested TEXT NOT NULL) STRICT;
         -- New registrations; whether a session was opened since is in the row of wallets.
-        CREATE TABLE unopened (wallet INTEGER PRIMARY KEY, registered_at INTEGER NOT NULL) STRICT;
+        CREATE TABLE unopened (place INTEGER PRIMARY KEY, id BLOB NOT NULL, registered_at INTEGER NOT NULL) STRICT;
         -- The attempt record, the number of the wallet's judged attempts of 8 bytes, and a MAC of 8. Every wallet has
         -- one.
         CREATE TABLE attempts (wallet INTEGER PRIMARY KEY, record BLOB NOT NULL) STRICT;

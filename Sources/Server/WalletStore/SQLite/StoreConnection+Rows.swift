@@ -82,14 +82,9 @@ extension StoreConnection: Rows {
 
     func epochsWereOpened(_ count: Int) throws { try self.readEpochs() }
 
-    /// SQLite takes `$1` as the name of a parameter.
-    func query(_ statement: String, _ values: [ColumnValue]) throws -> [Row] {
-        let named = values.enumerated().map { ("\($0.offset + 1)", $0.element.databaseValue) }
-        return try Row.fetchAll(
-            self.db,
-            sql: statement,
-            arguments: StatementArguments(Dictionary(uniqueKeysWithValues: named))
-        )
+    /// SQLite takes `$1` as the name of a parameter, and numbers parameters in the order of their appearance.
+    func query(_ statement: SideStatement, _ values: [ColumnValue]) throws -> [Row] {
+        try Row.fetchAll(self.db, sql: statement.text, arguments: StatementArguments(values.map(\.databaseValue)))
     }
 
     func noteAudited() throws { try self.keepAuditMark() }
@@ -131,7 +126,7 @@ extension StoreConnection {
             LEFT JOIN attempts a ON a.wallet = w.key
                 LEFT JOIN next_shares n ON n.wallet = w.key
                 LEFT JOIN attestations t ON t.wallet = w.key
-                LEFT JOIN unopened u ON u.wallet = w.key
+                LEFT JOIN unopened u ON u.place = w.key
                 LEFT JOIN ended e ON e.wallet = w.key
                 LEFT JOIN last_sessions s ON s.wallet = w.key
                 LEFT JOIN recorded_blocks b ON b.wallet = w.key

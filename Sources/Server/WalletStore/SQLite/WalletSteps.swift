@@ -38,8 +38,8 @@ extension StoreConnection {
         try self.addAttempts(KeptAttempts(), of: registration.walletID, at: WalletKey(number: key))
         try self.db.makeStatement(sql: "INSERT INTO attestations (wallet, attested) VALUES (?, ?)")
             .run([key, registration.attested])
-        try self.db.makeStatement(sql: "INSERT INTO unopened (wallet, registered_at) VALUES (?, ?)")
-            .run([key, registration.now.milliseconds])
+        try self.db.makeStatement(sql: "INSERT INTO unopened (place, id, registered_at) VALUES (?, ?, ?)")
+            .run([key, registration.walletID.blob, registration.now.milliseconds])
     }
 
     /// The maximum number of wallets removed by one step, so that PIN checks do not wait long.
@@ -49,7 +49,7 @@ extension StoreConnection {
 
     func remove(_ keys: [WalletKey]) throws {
         for (table, column) in [
-            ("wallets", "key"), ("attestations", "wallet"), ("unopened", "wallet"), ("attempts", "wallet"),
+            ("wallets", "key"), ("attestations", "wallet"), ("unopened", "place"), ("attempts", "wallet"),
             // rule: store-ended-row-left-behind
             ("last_sessions", "wallet"), ("ended", "wallet"), ("next_shares", "wallet"), ("recorded_blocks", "wallet"),
         ] {

@@ -1,6 +1,8 @@
 internal import PINPolicy
 package import Vocabulary
 
+private let barring = SideStatement.insert(into: .barredHardwareKeys, ifKnown: .stays)
+
 /// The steps that end wallets.
 ///
 /// Each of them destroys both shares in its commit. A wallet that has already ended is left unchanged.
@@ -20,10 +22,7 @@ extension Rows {
         if !revocation.mayRegisterAnew {
             // The key stays barred after the wallet is purged. If the device registers with a new hardware key, the
             // deny list rejects its next link to the recovery code.
-            try self.query(
-                "insert into barred_hardware_keys (digest) values ($1) on conflict do nothing",
-                [.bytes(held.wallet.row.hardwareKey.bytes)]
-            )
+            try self.query(barring, [.bytes(held.wallet.row.hardwareKey.bytes)])
         }
         try self.noteAudited()  // rule: store-mark-not-kept
         return true

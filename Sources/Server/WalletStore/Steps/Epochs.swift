@@ -18,7 +18,7 @@ package struct StoredEpoch: Hashable, Sendable {
     }
 
     /// The statement that reads every epoch except the first, in order.
-    package static let statement = "select number, rule, opened_at, mac from epochs order by number"
+    package static let statement = SideStatement.read(.epochs)
 
     /// Reads the rows that the statement returned; throws ``StoreError/corrupt`` if there is a gap.
     package static func all(in rows: [some StoredColumns]) throws -> [StoredEpoch] {
@@ -41,6 +41,9 @@ package struct StoredEpochs: StoreStep {
     }
 }
 
+private let opening = SideStatement.insert(into: .epochs)
+private let postponement = SideStatement.update(.unopened, "registered_at", where: ("registered_at", .isBelow))
+
 package struct OpenEpochs: StoreStep {
     let epochs: [StoredEpoch]
     package static let access = StepAccess.changingFacts
@@ -51,11 +54,11 @@ package struct OpenEpochs: StoreStep {
         for epoch in self.epochs {
             let opened = ColumnValue.number(epoch.openedAt.milliseconds)
             try rows.query(
-                "insert into epochs (number, rule, opened_at, mac) values ($1, $2, $3, $4)",
+                opening,
                 [.number(Int64(epoch.number)), .text(epoch.rule.rawValue), opened, .bytes(epoch.mac)]
             )
             // The period for the first session starts again, because sessions opened since the backup are unknown.
-            try rows.query("update unopened set registered_at = $1 where registered_at < $1", [opened])
+            try rows.query(postponement, [opened, opened])
         }
         try rows.epochsWereOpened(self.epochs.count)
     }

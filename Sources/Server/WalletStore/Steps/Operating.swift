@@ -18,10 +18,15 @@ package struct SetSolutionRevoked: StoreStep {
 
 // MARK: The deny list
 
+private let denial = SideStatement.read(.deniedRecoveryCodes, where: ("mac", .equals))
+private let denialsAfter = SideStatement.read(.deniedRecoveryCodes, where: ("mac", .isAbove), isLimited: true)
+private let newDenial = SideStatement.insert(into: .deniedRecoveryCodes)
+private let removal = SideStatement.delete(from: .deniedRecoveryCodes, where: ("mac", .equals))
+
 extension Rows {
     /// Returns the time at which a recovery code was denied, or nil if it is not on the deny list.
     package func denied(_ mac: [UInt8]) throws -> Timestamp? {
-        try self.query("select denied_at from denied_recovery_codes where mac = $1", [.bytes(mac)]).first?.time(0)
+        try self.query(denial, [.bytes(mac)]).first?.time(1)
     }
 
     /// Denies a code, ordered with respect to every link to it.
@@ -31,10 +36,7 @@ extension Rows {
         try self.lock(recoveryCode: mac.bytes)
         if let before = try self.denied(mac.bytes) { return before }
         try self.noteAudited()
-        try self.query(
-            "insert into denied_recovery_codes (mac, denied_at) values ($1, $2)",
-            [.bytes(mac.bytes), .number(now.milliseconds)]
-        )
+        try self.query(newDenial, [.bytes(mac.bytes), .number(now.milliseconds)])
         return nil
     }
 }
@@ -46,10 +48,8 @@ package struct DeniedCodes: StoreStep {
 
     package func run(in rows: some Rows) throws -> (entries: [StoredDenial], hasMore: Bool) {
         // One more row than requested shows whether others follow. Every MAC is greater than an empty value.
-        let found = try rows.query(
-            "select mac, denied_at from denied_recovery_codes where mac > $1 order by mac limit $2",
-            [.bytes(self.after?.bytes ?? []), .number(Int64(self.limit) + 1)]
-        )
+        let after = ColumnValue.bytes(self.after?.bytes ?? [])
+        let found = try rows.query(denialsAfter, [after, .number(Int64(self.limit) + 1)])
         let entries = try found.prefix(self.limit).map {
             StoredDenial(mac: try $0.identifier(0), deniedAt: try $0.time(1))
         }
@@ -70,18 +70,24 @@ package struct RemoveDenial: StoreStep {
 
     package func run(in rows: some Rows) throws -> Timestamp? {
         try rows.lock(recoveryCode: self.mac.bytes)
-        let removed = try rows.query(
-            "delete from denied_recovery_codes where mac = $1 returning denied_at",
-            [.bytes(self.mac.bytes)]
-        )
-        guard let entry = removed.first else { return nil }
+        guard let entry = try rows.query(removal, [.bytes(self.mac.bytes)]).first else { return nil }
         try rows.noteAudited()
         try rows.note(reversal: OperatorValues.reversal(of: self.mac))
-        return try entry.time(0)
+        return try entry.time(1)
     }
 }
 
 // MARK: Values of operators
+
+private let allValues = SideStatement.read(.operatorValues)
+private let setting = SideStatement.insert(into: .operatorValues, ifKnown: .isReplaced)
+private let unsetting = SideStatement.delete(from: .operatorValues, where: ("name", .equals))
+
+extension Rows {
+    package func set(_ name: String, to value: OperatorValues.Value) throws {
+        try self.query(setting, [.text(name), .text(value.text), .number(value.setAt.milliseconds)])
+    }
+}
 
 package struct ReadOperatorValues: StoreStep {
     package static let access = StepAccess.reading
@@ -91,7 +97,7 @@ package struct ReadOperatorValues: StoreStep {
     package func run(in rows: some Rows) throws -> OperatorValues {
         guard let revision = try rows.operatorRevision() else { throw StoreError.corrupt }
         var values: [String: OperatorValues.Value] = [:]
-        for row in try rows.query("select name, value, set_at from operator_values", []) {
+        for row in try rows.query(allValues, []) {
             values[try row.text(0)] = OperatorValues.Value(try row.text(1), setAt: try row.time(2))
         }
         return OperatorValues(revision: revision, values: values)
@@ -106,15 +112,9 @@ package struct SetOperatorValues: StoreStep {
     package func run(in rows: some Rows) throws -> OperatorValues {
         for (name, text) in self.values {
             if let text {
-                try rows.query(
-                    """
-                    insert into operator_values (name, value, set_at) values ($1, $2, $3)
-                    on conflict (name) do update set value = excluded.value, set_at = excluded.set_at
-                    """,
-                    [.text(name), .text(text), .number(self.now.milliseconds)]
-                )
+                try rows.set(name, to: OperatorValues.Value(text, setAt: self.now))
             } else {
-                try rows.query("delete from operator_values where name = $1", [.text(name)])
+                try rows.query(unsetting, [.text(name)])
             }
         }
         try rows.raiseOperatorRevision()
@@ -131,13 +131,14 @@ package struct WalletOfDeletionCode: StoreStep {
     package func run(in rows: some Rows) throws -> WalletID? { try rows.wallet(ofDeletionCode: self.digest) }
 }
 
+private let purgedCode = SideStatement.read(.purgedCodes, where: ("digest", .equals))
+
 package struct TimeOfPurgedEnd: StoreStep {
     let digest: SHA256Digest
     package static let access = StepAccess.reading
 
     package func run(in rows: some Rows) throws -> Timestamp? {
-        try rows.query("select revoked_at from purged_codes where digest = $1", [.bytes(self.digest.bytes)]).first?
-            .time(0)
+        try rows.query(purgedCode, [.bytes(self.digest.bytes)]).first?.time(1)
     }
 }
 

@@ -37,10 +37,27 @@ package struct ShareRefresh: Hashable, Sendable {
     }
 }
 
+private let inProgress = SideStatement.read(.shareRefresh)
+private let beginning = SideStatement.insert(into: .shareRefresh)
+private let replacement = SideStatement.delete(from: .shareRefresh)
+private let progress = SideStatement.update(
+    .shareRefresh,
+    "place",
+    where: ("begun_at", .equals),
+    ("place", .equals),
+    ("last", .equals)
+)
+private let end = SideStatement.delete(
+    from: .shareRefresh,
+    where: ("begun_at", .equals),
+    ("place", .equals),
+    ("last", .equals)
+)
+
 extension Rows {
     /// Returns the refresh in progress, or nil if there is none.
     package func shareRefresh() throws -> ShareRefresh? {
-        try self.query("select begun_at, place, last from share_refresh", []).first.map { row in
+        try self.query(inProgress, []).first.map { row in
             ShareRefresh(begunAt: try row.time(0), cursor: try row.number(1), last: try row.number(2))
         }
     }
@@ -52,7 +69,7 @@ extension Rows {
     }
 
     package func keep(_ refresh: ShareRefresh) throws {
-        try self.query("insert into share_refresh (begun_at, place, last) values ($1, $2, $3)", refresh.values)
+        try self.query(beginning, refresh.values)
     }
 }
 
@@ -62,7 +79,7 @@ package struct BeginShareRefresh: StoreStep {
 
     package func run(in rows: some Rows) throws {
         guard let (first, last) = try rows.firstAndLastPlace() else { return }
-        try rows.query("delete from share_refresh", [])
+        try rows.query(replacement, [])
         try rows.keep(ShareRefresh(begunAt: self.now, cursor: first - 1, last: last))
     }
 }
@@ -104,16 +121,15 @@ package struct OfferShares: StoreStep {
             try rows.keep(held, .nextShares)
         }
         guard let refresh = try rows.shareRefresh() else { return }
-        let isThis = "begun_at = $1 and place = $2 and last = $3"
         guard let last = self.shares.last.map({ Int64(bitPattern: $0.cursor) }) else {
             guard try rows.remaining(of: refresh, upTo: refresh.last, limit: 1).isEmpty else { return }
-            try rows.query("delete from share_refresh where \(isThis)", refresh.values)
+            try rows.query(end, refresh.values)
             return
         }
         let offered = Set(self.shares.map(\.cursor))
         let passed = try rows.remaining(of: refresh, upTo: last, limit: self.shares.count + 1)
         guard refresh.cursor < last, passed.allSatisfy({ offered.contains($0.cursor) }) else { return }
-        try rows.query("update share_refresh set place = $4 where \(isThis)", refresh.values + [.number(last)])
+        try rows.query(progress, [.number(last)] + refresh.values)
     }
 }
 

@@ -9,15 +9,14 @@ extension StepStore {
     }
 }
 
+private let barredKey = SideStatement.read(.barredHardwareKeys, where: ("digest", .equals))
+
 extension NewRegistration: StoreStep {
     package static let access = StepAccess.writing
 
     package func run(in rows: some Rows) throws -> RegisterOutcome {
         if rows.facts.isSolutionRevoked { return .solutionRevoked }
-        let barred = try rows.query(
-            "select 1 from barred_hardware_keys where digest = $1",
-            [.bytes(self.hardwareKeyDigest.bytes)]
-        )
+        let barred = try rows.query(barredKey, [.bytes(self.hardwareKeyDigest.bytes)])
         guard barred.isEmpty else { return .hardwareKeyBarred }  // rule: store-barred-key-registers
         if let found = try rows.hold(self.walletID, with: []) {
             if let rejection = found.wallet.row.rejection(of: self) { return rejection }

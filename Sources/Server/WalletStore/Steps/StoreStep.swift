@@ -81,9 +81,9 @@ package protocol Rows: AnyObject {
     /// Brings the facts up to date after this number of epochs was opened.
     func epochsWereOpened(_ count: Int) throws
 
-    /// Runs a statement that all engines understand, with the values of `$1`, `$2` and so on.
+    /// Runs a statement on a side table with its values, and returns the rows that it reads or deletes.
     @discardableResult
-    func query(_ statement: String, _ values: [ColumnValue]) throws -> [Columns]
+    func query(_ statement: SideStatement, _ values: [ColumnValue]) throws -> [Columns]
 
     /// Notes that the transaction destroys shares, so that no copy of them may stay behind.
     func noteDestroyed()
@@ -116,6 +116,11 @@ package enum ColumnValue: Hashable, Sendable {
     case number(Int64)
     case text(String)
     case bytes([UInt8])
+
+    /// A time in milliseconds, or NULL.
+    package init(_ time: Timestamp?) {
+        self = time.map { .number($0.milliseconds) } ?? .null
+    }
 }
 
 /// A row that a statement returned.

@@ -2,13 +2,14 @@ package import Vocabulary
 
 // The store's records of the vault's key versions. They contain no keys.
 
+private let allVersions = SideStatement.read(.vaultVersions)
+private let addition = SideStatement.insert(into: .vaultVersions, ifKnown: .stays)
+private let resealing = SideStatement.update(.vaultVersions, "sealed_anew_at", where: ("version", .equals))
+
 extension Rows {
     /// Returns all versions that have sealed values, in ascending order.
     package func vaultVersions() throws -> [StoredVaultVersion] {
-        try self.query(
-            "select version, active_since, sealed_anew_at, key_check from vault_versions order by version",
-            []
-        ).map { row in
+        try self.query(allVersions, []).map { row in
             guard let version = UInt32(exactly: try row.number(0)) else { throw StoreError.corrupt }
             return StoredVaultVersion(
                 version: version,
@@ -17,6 +18,17 @@ extension Rows {
                 check: try row.bytes(3)
             )
         }
+    }
+
+    /// Does nothing if the version is known.
+    package func add(_ version: StoredVaultVersion) throws {
+        try self.query(
+            addition,
+            [
+                .number(Int64(version.version)), .number(version.activeSince.milliseconds),
+                ColumnValue(version.sealedAnewAt), .bytes(version.check),
+            ]
+        )
     }
 }
 
@@ -40,11 +52,8 @@ package struct NoteVaultVersion: StoreStep {
         let known = try rows.vaultVersions()
         if known.contains(where: { $0.version == self.version }) { return known }
         try rows.requireKeyAtServers(self.version, check: self.check)
-        try rows.query(
-            """
-            insert into vault_versions (version, active_since, key_check) values ($1, $2, $3) on conflict do nothing
-            """,
-            [.number(Int64(self.version)), .number(self.now.milliseconds), .bytes(self.check)]
+        try rows.add(
+            StoredVaultVersion(version: self.version, activeSince: self.now, sealedAnewAt: nil, check: self.check)
         )
         try rows.vaultVersionsHaveChanged()
         return try rows.vaultVersions()
@@ -59,10 +68,7 @@ package struct NoteSealedAnew: StoreStep {
     package func run(in rows: some Rows) throws {
         // The old values must then be removed from the log as well. Removing the record destroys nothing.
         if self.now != nil { rows.noteDestroyed() }
-        try rows.query(
-            "update vault_versions set sealed_anew_at = $2 where version = $1",
-            [.number(Int64(self.version)), self.now.map { .number($0.milliseconds) } ?? .null]
-        )
+        try rows.query(resealing, [ColumnValue(self.now), .number(Int64(self.version))])
     }
 }
 
