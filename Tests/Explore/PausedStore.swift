@@ -13,6 +13,8 @@ final class PausedStore: WalletStore {
     private let wallet: WalletID
     let expectedSteps = ExpectedSteps()
     let commitLatency = CommitLatency()
+    let limits = StepLimits(removedAtOnce: 1, searchedAtOnce: 1)
+    let sweepCursor = SweepCursor()
 
     init(wallet: WalletID) {
         self.wallet = wallet
@@ -105,14 +107,4 @@ final class PausedStore: WalletStore {
             attested: "{}"
         )
     }
-}
-
-/// The steps that no explored call takes.
-extension PausedStore {
-    func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int { throw .unavailable }
-    func revoke(recoveryCode mac: RecoveryCodeMAC, at now: Timestamp) async throws(StoreError)
-        -> RecoveryCodeRevocationOutcome
-    { throw .unavailable }
-    func wallets(linkedTo mac: RecoveryCodeMAC) async throws(StoreError) -> [WalletID] { throw .unavailable }
-    func keepLastSessions(_ sessions: [WalletID: Timestamp]) async throws(StoreError) { throw .unavailable }
 }

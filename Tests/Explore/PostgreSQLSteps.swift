@@ -143,6 +143,14 @@ private final class OneWallet: Rows {
 
     func find(_ selection: WalletSelection) -> WalletPage<FoundWallet> { WalletPage(wallets: [], next: nil) }
     func records(_ selection: WalletSelection) -> WalletPage<WalletRecord> { WalletPage(wallets: [], next: nil) }
+    func search(for mac: RecoveryCodeMAC, after cursor: UInt64?, limit: Int) -> WalletPage<FoundWallet> {
+        WalletPage(wallets: [], next: nil)
+    }
+    func walletCount() -> Int { 1 }
+    func unconfirmedShares() -> Int { 0 }
+    func recordKeyCheck() -> [UInt8]? { nil }
+    func keepLastSessions(_ sessions: [(wallet: WalletID, at: Timestamp)]) {}
+    func auditMark() -> StoredAuditMark? { nil }
     func firstAndLastPlace() -> (first: Int64, last: Int64)? { nil }
     func requireEveryPlace(after cursor: UInt64?, limit: Int) {}
     func epochsWereOpened(_ count: Int) {}

@@ -126,9 +126,9 @@ package struct GatedStore: WalletStore {
 
     package func perform<Step: StoreStep>(_ step: Step) async throws(StoreError) -> Step.Answer {
         switch step {
-        case is RevokeByDeletionCode, is EndAllOrNone, is EndWallets, is SetSolutionRevoked:
+        case is RevokeByDeletionCode, is EndAllOrNone, is EndWallets, is DenyCode, is SetSolutionRevoked:
             return try await self.watched { () throws(StoreError) in try await self.store.perform(step) }
-        case is NoteRecordedBlocks:
+        case is NoteRecordedBlocks, is KeepLastSessions:
             try self.keeping()
             return try await self.store.perform(step)
         case is NewRegistration:
@@ -150,31 +150,13 @@ package struct GatedStore: WalletStore {
 
     package func isSolutionRevoked() async throws(StoreError) -> Bool { try await self.store.isSolutionRevoked() }
 
-    package func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int {
-        try await self.store.sweep(unopenedSince: limit)
-    }
-}
-
-extension GatedStore {
-    package func revoke(
-        recoveryCode mac: RecoveryCodeMAC,
-        at now: Timestamp
-    ) async throws(StoreError) -> RecoveryCodeRevocationOutcome {
-        try await self.watched { () throws(StoreError) in try await self.store.revoke(recoveryCode: mac, at: now) }
-    }
-
-    package func wallets(linkedTo mac: RecoveryCodeMAC) async throws(StoreError) -> [WalletID] {
-        try await self.store.wallets(linkedTo: mac)
-    }
-
-    package func keepLastSessions(_ sessions: [WalletID: Timestamp]) async throws(StoreError) {
-        try self.keeping()
-        try await self.store.keepLastSessions(sessions)
-    }
-
     package var commitLatency: CommitLatency { self.store.commitLatency }
 
     package var expectedSteps: ExpectedSteps { self.store.expectedSteps }
+
+    package var limits: StepLimits { self.store.limits }
+
+    package var sweepCursor: SweepCursor { self.store.sweepCursor }
 }
 
 extension InProcessServer.Options {

@@ -28,7 +28,7 @@ struct AuditMarkTests {
         _ = try await store.outcome(of: wallet.attempt(right: false))
         #expect(try await store.auditMark() == nil)
         let mac = TestWallet.bytes(32)
-        let changes: [(any WalletStore & MaintenanceStore) async throws -> Void] = [
+        let changes: [(any ServedStore) async throws -> Void] = [
             { try await $0.recordWipe(of: wallet.id, at: TestWallet.start) },
             { _ = try await $0.revoke(wallets: [other.id], at: TestWallet.start) },
             { _ = try await $0.revoke(recoveryCode: TestWallet.mac(mac), at: TestWallet.start) },

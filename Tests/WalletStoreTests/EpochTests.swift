@@ -12,7 +12,7 @@ struct EpochTests {
     private let now = TestWallet.start
 
     /// Opens an epoch as a restore does.
-    private func open(_ rule: EpochRule, in store: any MaintenanceStore) async throws {
+    private func open(_ rule: EpochRule, in store: any WalletStore) async throws {
         let number = try await store.epochs().count + 2
         try await store.open([StoredEpoch(number: number, rule: rule, openedAt: self.now, mac: [1])])
     }

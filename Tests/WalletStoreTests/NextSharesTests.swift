@@ -16,9 +16,8 @@ struct NextSharesTests {
     }
 
     /// Offers next shares to every wallet that the refresh covers, by default two at a time.
-    private func refresh(_ next: NextShares, in other: (any MaintenanceStore)? = nil, each limit: Int = 2) async throws
-    {
-        let store: any MaintenanceStore = other ?? self.store
+    private func refresh(_ next: NextShares, in other: (any WalletStore)? = nil, each limit: Int = 2) async throws {
+        let store: any WalletStore = other ?? self.store
         try await store.beginShareRefresh(at: TestWallet.start)
         while let wallets = try await store.walletsToRefresh(limit: limit) {
             try await store.offer(

@@ -46,7 +46,7 @@ struct RecordTests {
         }
         try self.connected(.other) { connection in
             #expect(throws: StoreError.corrupt) { try connection.attempted(other.id) }
-            try #expect(!connection.recordKeyFits())
+            try #expect(!RecordKeyFits().run(in: connection))
         }
     }
 
@@ -79,7 +79,7 @@ struct RecordTests {
     func unnamedKey() async throws {
         _ = try await self.wallet(failures: 1)
         try self.connected { connection in
-            try #expect(connection.recordKeyFits())
+            try #expect(RecordKeyFits().run(in: connection))
             try connection.db.execute(sql: "DELETE FROM record_key")
         }
         let store = try self.folder.store()

@@ -1,5 +1,6 @@
 import Foundation
 import HostSystem
+import Statements
 import TestSupport
 import Testing
 import Vocabulary
@@ -232,6 +233,19 @@ struct RevocationTests {
         await store.close()
     }
 
+    @Test("if the log of one step is not emptied, the wallets of the next steps still end")
+    func notErasedInSteps() async throws {
+        let folder = TemporaryFolder()
+        let store = try folder.store()
+        var wallets: [WalletID] = []
+        for _ in 0...endedAtOnce { wallets.append(try await TestWallet(in: store, opened: false).id) }
+        await #expect(throws: StoreError.notErased) {
+            try await NotErasing(store: store).end(wallets, as: .byWipe, at: self.later)
+        }
+        try await #expect(store.inUse(wallets).isEmpty)
+        await store.close()
+    }
+
     @Test("repeated ends of an ended wallet never make a caller wait for the log")
     func endedBefore() async throws {
         let folder = TemporaryFolder()
@@ -282,4 +296,25 @@ struct RevocationTests {
         for digest in digests { _ = try await store.revoke(byDeletionCode: digest, at: self.later) }
         #expect(try folder.contents().range(of: Data(marker)) == nil)
     }
+}
+
+/// A store whose log cannot be emptied after any step that ends wallets.
+private struct NotErasing: WalletStore {
+    let store: SQLiteWalletStore
+
+    func perform<Step: StoreStep>(_ step: Step) async throws(StoreError) -> Step.Answer {
+        let answer = try await self.store.perform(step)
+        if step is EndWallets { throw .notErased }
+        return answer
+    }
+
+    func identity(of wallet: WalletID) async throws(StoreError) -> StoredIdentity? { nil }
+    func beginSession(_ session: NewSession) async throws(StoreError) -> SessionOutcome { .identityChanged }
+    func judge(_ attempt: Attempt) async throws(StoreError) -> CertifiedOutcome { throw .unavailable }
+    func isSolutionRevoked() async throws(StoreError) -> Bool { false }
+    var newestRoot: SignedRoot? { nil }
+    var expectedSteps: ExpectedSteps { self.store.expectedSteps }
+    var commitLatency: CommitLatency { self.store.commitLatency }
+    var limits: StepLimits { self.store.limits }
+    var sweepCursor: SweepCursor { self.store.sweepCursor }
 }

@@ -23,7 +23,7 @@ enum StorePlace: Sendable {
     case sqlite(TemporaryFolder)
     case postgreSQL(PostgreSQLPlace)
 
-    func open() async throws -> any WalletStore & MaintenanceStore {
+    func open() async throws -> any ServedStore {
         switch self {
         case .sqlite(let folder): try folder.store()
         case .postgreSQL(let place): try await place.open()
@@ -54,16 +54,6 @@ enum StorePlace: Sendable {
             defer { try? database.close() }
             return try database.read { try Int64.fetchOne($0, sql: sql) }
         case .postgreSQL(let place): return try place.connect().run(sql).number(0, 0)
-        }
-    }
-}
-
-extension WalletStore {
-    func close() async {
-        switch self {
-        case let store as SQLiteWalletStore: await store.close()
-        case let store as PostgreSQLWalletStore: await store.close()
-        default: break
         }
     }
 }

@@ -9,11 +9,12 @@ package import WalletStore
 /// It uses two threads with one connection each. One judges attempts and begins sessions in batches
 /// (``JudgingWorker``). The other runs every other step in a separate transaction (``TransactionWorker``), so that a
 /// long transaction does not delay a PIN check. The rules are those in `WalletStore`'s folder Rules, as for SQLite.
-package final class PostgreSQLWalletStore: WalletStore {
+package final class PostgreSQLWalletStore: ServedStore {
     /// The maximum number of steps that share one commit.
     private static let largestBatch = 256
-    /// The maximum number of wallets that one transaction removes.
-    package let removedAtOnce = 200
+    package let limits = StepLimits(removedAtOnce: 200, searchedAtOnce: PostgreSQLWalletStore.searchedAtOnce)
+    static let searchedAtOnce = 10_000
+    package let sweepCursor = SweepCursor()
 
     package let expectedSteps = ExpectedSteps()
     package let commitLatency = CommitLatency()
@@ -182,28 +183,9 @@ extension PostgreSQLWalletStore {
     package func isSolutionRevoked() async throws(StoreError) -> Bool {
         try await self.perform(.reading) { $0.facts.isSolutionRevoked }
     }
-
-    package func sweep(unopenedSince time: Timestamp) async throws(StoreError) -> Int {
-        var removed = 0
-        while true {
-            let page = try await self.perform(.writing) {
-                try $0.sweep(unopenedSince: time, limit: endedAtOnce)
-            }
-            removed += page.removed
-            guard page.hasMore else { return removed }
-        }
-    }
 }
 
 extension PostgreSQLWalletStore {
-    package func keepLastSessions(_ sessions: [WalletID: Timestamp]) async throws(StoreError) {
-        for page in sessions.inLockOrder(\.key).pieces(of: endedAtOnce) {
-            try await self.perform(.writing) { try $0.keepLastSessions(page.map { (wallet: $0.key, at: $0.value) }) }
-        }
-    }
-}
-
-extension PostgreSQLWalletStore: ServedStore {
     package var isShared: Bool { true }
 
     /// The number of this server's confirmed commits in the store's epoch.
@@ -214,6 +196,8 @@ extension PostgreSQLWalletStore: ServedStore {
         let accounted = try await self.perform(.reading) { try $0.session.accountedCommits(of: server) }
         return accounted.first { $0.epoch == Int64(epoch) }?.leastTotal ?? 0
     }
+
+    package func announce(_ newest: StoredAuditMark) { self.announced.mark = newest }
 
     package var waitingSteps: Int { self.judging.count + self.transactions.count }
 
@@ -241,25 +225,5 @@ extension PostgreSQLWalletStore: ServedStore {
             let session = try StoreSession(accepting, confirmed)
             return try accepting.schema.migrate(on: session.connection, within: accepting.timeLimit)
         }
-    }
-}
-
-extension PostgreSQLWalletStore: MaintenanceStore {
-    package func announce(_ newest: StoredAuditMark) { self.announced.mark = newest }
-
-    package func auditMark() async throws(StoreError) -> StoredAuditMark? {
-        try await self.perform(.reading) { try $0.auditMark() }
-    }
-
-    package func walletCount() async throws(StoreError) -> Int {
-        try await self.perform(.reading) { try $0.walletCount() }
-    }
-
-    package func unconfirmedShares() async throws(StoreError) -> Int {
-        try await self.perform(.reading) { try $0.unconfirmedShares() }
-    }
-
-    package func recordKeyFits() async throws(StoreError) -> Bool {
-        try await self.perform(.reading) { try $0.recordKeyFits() }
     }
 }

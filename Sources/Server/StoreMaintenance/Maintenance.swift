@@ -14,7 +14,7 @@ package import WalletStore
 package final class Maintenance: Sendable {
     /// The objects that maintenance uses, and its settings.
     package struct Parts: Sendable {
-        package var store: any MaintenanceStore
+        package var store: any WalletStore
         /// This server's lease, if several servers may use the store; one of them does the due work.
         package var lease: (any ServerLease)?
         package var vault: any RotatingVault
@@ -31,7 +31,7 @@ package final class Maintenance: Sendable {
         package var log: Logger
 
         package init(
-            store: any MaintenanceStore,
+            store: any WalletStore,
             lease: (any ServerLease)? = nil,
             vault: any RotatingVault,
             clock: any WallClock,

@@ -14,7 +14,7 @@ package enum VaultHistory {
     /// - Parameter lease: This server's lease, which names the keys of the other servers.
     package static func check(
         _ vault: any RotatingVault,
-        of store: any MaintenanceStore & OperatorStore,
+        of store: any WalletStore,
         _ lease: (any ServerLease)? = nil,
         at now: Timestamp
     ) async throws(VaultMismatch) {
@@ -64,7 +64,7 @@ package enum VaultHistory {
     /// Returns whether a value that was sealed with this version opens, so that its key is the right one.
     private static func opensValues(
         of version: UInt32,
-        in store: any MaintenanceStore,
+        in store: any WalletStore,
         _ vault: any RotatingVault
     ) async throws(VaultMismatch) -> Bool {
         let wallets: [SealedWallet]

@@ -404,7 +404,7 @@ extension [WalletID] {
     }
 }
 
-extension MaintenanceStore {
+extension WalletStore {
     /// Calls `body` with the sealed values of every wallet, for at most `limit` wallets at a time.
     func forEachStep(of limit: Int, _ body: ([SealedWallet]) async throws -> Void) async throws {
         var after: UInt64?

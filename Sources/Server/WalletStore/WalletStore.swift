@@ -7,11 +7,9 @@ package import Vocabulary
 /// servers can share a store. Sealed values are opaque to the store, which never sees the vault's keys.
 ///
 /// Invariant (G3, G4): no verdict leaves the store before its attempt has been durably counted.
-package protocol WalletStore: OperatorStore {
-    /// The steps that callers are about to submit.
-    ///
-    /// A commit can wait for them.
-    var expectedSteps: ExpectedSteps { get }
+package protocol WalletStore: Sendable {
+    /// Runs a step and returns its answer once its commit is durable.
+    func perform<Step: StoreStep>(_ step: Step) async throws(StoreError) -> Step.Answer
 
     /// Returns the data needed to verify a device's proof, or nil if the wallet is unknown.
     func identity(of wallet: WalletID) async throws(StoreError) -> StoredIdentity?
@@ -26,16 +24,34 @@ package protocol WalletStore: OperatorStore {
     /// there is a verdict, its receipt.
     func judge(_ attempt: Attempt) async throws(StoreError) -> CertifiedOutcome
 
-    /// The newest signed receipt root, or nil before the first verdict since the start.
-    var newestRoot: SignedRoot? { get }
-
     /// Returns whether the whole solution is revoked.
     func isSolutionRevoked() async throws(StoreError) -> Bool
 
-    /// Removes registrations made before `limit` that have had no session, and returns their number.
+    /// The newest signed receipt root, or nil before the first verdict since the start.
+    var newestRoot: SignedRoot? { get }
+
+    /// The steps that callers are about to submit.
     ///
-    /// The time it takes is proportional to the number of rows removed. Some may be left for later sweeps.
-    func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int
+    /// A commit can wait for them.
+    var expectedSteps: ExpectedSteps { get }
+
+    /// The commit durations since the start.
+    var commitLatency: CommitLatency { get }
+
+    var limits: StepLimits { get }
+    var sweepCursor: SweepCursor { get }
+}
+
+/// The sizes of steps, chosen so that PIN checks do not wait long.
+package struct StepLimits: Sendable {
+    /// The maximum number of wallets that one step removes.
+    package let removedAtOnce: Int
+    /// The maximum number of wallets that one step of a search reads.
+    package let searchedAtOnce: Int
+
+    package init(removedAtOnce: Int, searchedAtOnce: Int) {
+        (self.removedAtOnce, self.searchedAtOnce) = (removedAtOnce, searchedAtOnce)
+    }
 }
 
 /// A reason why a step was not done.
@@ -64,8 +80,13 @@ package enum StoreError: Error, Hashable, Sendable {
     case corrupt
 }
 
-/// A store as used by a server: for wallets and maintenance, until it is closed.
-package protocol ServedStore: AnyObject, WalletStore, MaintenanceStore {
+/// A store as used by a server, until it is closed.
+package protocol ServedStore: AnyObject, WalletStore {
+    /// Announces the newest entry in this server's audit log.
+    ///
+    /// The next audited change stores it.
+    func announce(_ newest: StoredAuditMark)
+
     /// Whether other servers also change the store.
     var isShared: Bool { get }
 
@@ -88,7 +109,7 @@ package protocol ServedStore: AnyObject, WalletStore, MaintenanceStore {
     func close() async
 }
 
-extension SQLiteWalletStore: ServedStore {
+extension SQLiteWalletStore {
     package var isShared: Bool { false }
     package var lease: (any ServerLease)? { nil }
     package func accountedGeneration(in epoch: Int) async throws(StoreError) -> UInt64 { 0 }

@@ -18,7 +18,7 @@ enum StoreChecks {
     }
 
     /// Returns the store's epoch, after checking that its epoch records were written by restores.
-    static func epoch(of store: any MaintenanceStore, vault: any Vault) async throws -> Int {
+    static func epoch(of store: any WalletStore, vault: any Vault) async throws -> Int {
         let epochs: [StoredEpoch]
         do throws(StoreError) {
             epochs = try await store.epochs()

@@ -34,7 +34,7 @@ extension DatabaseStatement {
         ),
         (
             """
-            select v.id, w.record from wallet_values v left join wallets w on w.id = v.id
+            select v.place, v.id, w.record from wallet_values v left join wallets w on w.id = v.id
             where v.place > $1 and v.place <= $2 and v.recovery_mac = $3
             """,
             {
@@ -44,8 +44,8 @@ extension DatabaseStatement {
                     return $0.value.place > after && $0.value.place <= last && own == mac
                 }
                 return SimulatedRows(
-                    found.sorted { $0.value.place < $1.value.place }.map { id, _ in
-                        [.bytes(id), tables.wallets[id].map { .bytes($0) } ?? .null]
+                    found.sorted { $0.value.place < $1.value.place }.map { id, wide in
+                        [.number(wide.place), .bytes(id), tables.wallets[id].map { .bytes($0) } ?? .null]
                     }
                 )
             }
@@ -57,6 +57,22 @@ extension DatabaseStatement {
                 let page = execution.tables.wide.filter { $0.value.place > after && $0.value.place <= last }
                     .sorted { $0.value.place < $1.value.place }.prefix(limit)
                 return SimulatedRows(page.map { execution.tables.found($0.key) })
+            }
+        ),
+        (
+            StoreTransaction.reading(StoreTransaction.foundColumns, of: StoreTransaction.unopenedWallets),
+            { execution in
+                let (after, limit, time) = (execution.number(1), Int(execution.number(2)), execution.number(3))
+                let page = execution.tables.unopened.filter { $0.key > after }.sorted { $0.key < $1.key }
+                return SimulatedRows(
+                    page.prefix(limit).map { place, mark in
+                        let found = execution.tables.found(mark.id)
+                        guard mark.at < time else { return [.number(place), .null, .null, .null, .flag(false)] }
+                        // Another wallet may have taken the id.
+                        let version = execution.tables.wide[mark.id]?.place == place ? found[3] : .null
+                        return [.number(place), .bytes(mark.id), found[2], version, found[4]]
+                    }
+                )
             }
         ),
         (

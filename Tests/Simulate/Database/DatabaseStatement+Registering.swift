@@ -49,19 +49,12 @@ extension DatabaseStatement {
             }
         ),
         (
-            "select place, id from unopened where registered_at < $1 order by place limit $2",
-            {
-                let (limit, most) = ($0.number(1), Int($0.number(2)))
-                let due = $0.tables.unopened.filter { $0.value.at < limit }.sorted { $0.key < $1.key }
-                return SimulatedRows(due.prefix(most).map { [.number($0.key), .bytes($0.value.id)] })
-            }
-        ),
-        (
-            "delete from unopened where place = $1",
+            "delete from unopened where place = $1 returning place, id, registered_at",
             {
                 let place = $0.number(1)
+                let mark = $0.tables.unopened[place]
                 $0.change { $0.unopened[place] = nil }
-                return SimulatedRows(changed: 1)
+                return rows(mark.map { [.number(place), .bytes($0.id), .number($0.at)] })
             }
         ),
         Self.removal("delete from unopened where place in (select place from wallet_values where id = any($1))") {

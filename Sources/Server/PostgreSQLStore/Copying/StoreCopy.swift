@@ -131,7 +131,7 @@ package struct StoreCopy: Sendable {
 
     /// Calls `use` with each page of each list, in order.
     private func readEntries(
-        of store: any StepStore,
+        of store: any WalletStore,
         _ use: (CopiedList, [CopiedEntry]) async throws -> Void
     ) async throws {
         for list in CopiedList.allCases {
@@ -148,7 +148,7 @@ package struct StoreCopy: Sendable {
     /// Reads a whole store in pages.
     ///
     /// Rejects a store with damaged wallets.
-    private func digest(of store: any StepStore, _ stage: Stage, _ total: Int) async throws -> CopyDigest {
+    private func digest(of store: any WalletStore, _ stage: Stage, _ total: Int) async throws -> CopyDigest {
         var digest = CopyDigest()
         digest.add(try await store.perform(FactsToCopy()))
         try await self.readEntries(of: store) { list, entries in

@@ -9,9 +9,7 @@ extension StoreTransaction {
         return Int(rows.number(0, 0) ?? 0)
     }
 
-    func recordKeyFits() throws -> Bool {
-        try self.run("select record_key_check from facts").bytes(0, 0) == self.key.check
-    }
+    func recordKeyCheck() throws -> [UInt8]? { try self.run("select record_key_check from facts").bytes(0, 0) }
 }
 
 /// Steps that remove wallets that ended long ago.

@@ -29,31 +29,6 @@ extension StoreTransaction {
             [.number(number), id, .number(registration.now.milliseconds)]
         )
     }
-
-    /// Removes some registrations made before `time` without a session, and the marks of those that had one.
-    ///
-    /// Returns the number of removed wallets, and whether more may follow.
-    func sweep(unopenedSince time: Timestamp, limit: Int) throws -> (removed: Int, hasMore: Bool) {
-        let due = try self.run(
-            "select place, id from unopened where registered_at < $1 order by place limit $2",
-            [.number(time.milliseconds), .number(Int64(limit))]
-        )
-        var removed: [StoredValues] = []
-        for place in 0..<due.count {
-            guard let number = due.number(place, 0) else { throw StoreError.corrupt }
-            // A damaged row stays, so that the damage is reported when its wallet is accessed.
-            if let wallet = due.bytes(place, 1).flatMap({ WalletID($0) }), let found = try self.holdIntact(wallet),
-                !found.wallet.row.state.sessionOpened, found.wallet.row.state.revocation == nil,
-                found.wallet.row.key.number == number
-            {
-                removed.append(found)
-            } else {
-                try self.run("delete from unopened where place = $1", [.number(number)])
-            }
-        }
-        try self.remove(removed)
-        return (removed.count, due.count == limit)
-    }
 }
 
 /// Steps for attempts with an instruction that writes.
@@ -89,42 +64,8 @@ extension StoreTransaction {
     }
 }
 
-/// The ends of wallets, and the wallets of a recovery code.
+/// The ends of wallets.
 extension StoreTransaction {
-    /// Returns the wallets linked to a recovery code, including ended ones, among the next `limit` wallets after a
-    /// cursor, and the cursor to continue after, or nil at the end.
-    ///
-    /// Reads every wide row: an index would be written only for a right PIN.
-    func wallets(
-        linkedTo mac: RecoveryCodeMAC,
-        after cursor: Int64,
-        lookingAt limit: Int
-    ) throws -> (found: [WalletID], next: Int64?) {
-        let page = try self.run(
-            """
-            select max(place), count(*) from (
-                select place from wallet_values where place > $1 order by place limit $2
-            ) page
-            """,
-            [.number(cursor), .number(Int64(limit))]
-        )
-        guard let last = page.number(0, 0), let count = page.number(0, 1) else { return ([], nil) }
-        let rows = try self.run(
-            """
-            select v.id, w.record from wallet_values v left join wallets w on w.id = v.id
-            where v.place > $1 and v.place <= $2 and v.recovery_mac = $3
-            """,
-            [.number(cursor), .number(last), .bytes(mac.bytes)]
-        )
-        let found = try (0..<rows.count).compactMap { at -> WalletID? in
-            // A wallet without a link has a MAC of all zeros. A damaged row is not judged, and does not delay any other
-            // wallet.
-            guard rows.bytes(at, 1).flatMap({ NarrowRow(decoding: $0) })?.state.isLinked == true else { return nil }
-            return try PostgreSQLRow(rows: rows, place: at).identifier(0)
-        }
-        return (found, count < limit ? nil : last)
-    }
-
     /// Numbers the ends of this transaction and notifies the servers; does nothing if there are none.
     ///
     /// Invariant (G7): a number is visible only together with all lower ones, since each waits for the commit of the

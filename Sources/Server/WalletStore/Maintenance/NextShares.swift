@@ -62,9 +62,3 @@ extension StoreConnection {
         self.hasNextShares = try Row.fetchOne(self.db, sql: "SELECT 1 FROM next_shares LIMIT 1") != nil
     }
 }
-
-extension StoreConnection {
-    func unconfirmedShares() throws -> Int {
-        try Int.fetchOne(self.db, sql: "SELECT count(*) FROM next_shares") ?? 0
-    }
-}

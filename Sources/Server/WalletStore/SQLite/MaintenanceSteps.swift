@@ -2,9 +2,7 @@ internal import GRDB
 internal import PreparedSQL
 import Vocabulary
 
-extension SQLiteWalletStore: MaintenanceStore {
-    package var removedAtOnce: Int { StoreConnection.removedAtOnce }
-
+extension SQLiteWalletStore {
     /// Raises the generation above the given one.
     ///
     /// Used by a restore.
@@ -22,27 +20,11 @@ extension SQLiteWalletStore: MaintenanceStore {
         try await self.queue.perform { try $0.raiseWitnessStep(above: other) }
     }
 
-    package func auditMark() async throws(StoreError) -> StoredAuditMark? {
-        try await self.queue.perform { try $0.auditMark() }
-    }
-
     /// Checks the whole file, which takes as long as reading it.
     ///
     /// Must not be called while wallets are served.
     package func inspect() async throws(StoreError) -> StoreInspection {
         try await self.queue.perform { try $0.inspect() }
-    }
-
-    package func walletCount() async throws(StoreError) -> Int {
-        try await self.queue.perform { try $0.walletCount() }
-    }
-
-    package func unconfirmedShares() async throws(StoreError) -> Int {
-        try await self.queue.perform { try $0.unconfirmedShares() }
-    }
-
-    package func recordKeyFits() async throws(StoreError) -> Bool {
-        try await self.queue.perform { try $0.recordKeyFits() }
     }
 }
 
@@ -71,31 +53,6 @@ extension StoreConnection {
         let schema = Schema.current
         return schema.differences(in: try SchemaEntry.all(in: self.db), ofVersion: schema.version)
     }
-
-    /// Searches the next wallets for links to a recovery code.
-    ///
-    /// Returns the linked ones, including ended ones, and the cursor to continue after. The column has no index,
-    /// because only a right PIN would write to it. Instead, every wallet is read, a few at a time.
-    ///
-    /// - Returns: Nil after the last wallet.
-    func linked(
-        to mac: RecoveryCodeMAC,
-        after key: Int64,
-        atMost rows: Int
-    ) throws -> (wallets: [WalletID], last: Int64)? {
-        let end = try Int64.fetchOne(
-            self.db,
-            sql: "SELECT max(key) FROM (SELECT key FROM wallets WHERE key > ? ORDER BY key LIMIT ?)",
-            arguments: [key, rows]
-        )
-        guard let end else { return nil }
-        let wallets = try Row.fetchAll(
-            self.db,
-            sql: "SELECT id, state FROM wallets WHERE key > ? AND key <= ? AND recovery_mac = ?",
-            arguments: [key, end, mac.blob]
-        ).compactMap { row -> WalletID? in try row.walletState(1).isLinked ? try row.identifier(0) : nil }
-        return (wallets, end)
-    }
 }
 
 /// The result of checking a whole store.
@@ -105,10 +62,4 @@ package struct StoreInspection: Hashable, Sendable {
     package var wallets: Int
     /// The latest epoch named in any wallet's row.
     package var latestEpoch: Int
-}
-
-extension StoreConnection {
-    func walletCount() throws -> Int {
-        try Int.fetchOne(self.db, sql: "SELECT count(*) FROM wallets") ?? 0
-    }
 }

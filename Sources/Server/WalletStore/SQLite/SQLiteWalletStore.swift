@@ -13,7 +13,7 @@ package import Vocabulary
 /// All steps run on one thread, which combines waiting steps into one transaction (``BatchWriter``). The folder
 /// contains `wallets.db`, its log while the store is open, its mark (``StoreMark``), and `lock`, which names the
 /// process that has the store open.
-package final class SQLiteWalletStore: WalletStore {
+package final class SQLiteWalletStore: ServedStore {
     /// The folder that contains the store's files.
     let folder: String
     /// The version of the store before this process upgraded it, or nil if no upgrade was needed.
@@ -28,12 +28,13 @@ package final class SQLiteWalletStore: WalletStore {
     private let openings: Openings
     package let commitLatency: CommitLatency
 
-    /// The maximum number of rows read by one step of a sweep, so that PIN checks do not wait long.
-    private static let sweptAtOnce = 500
-    /// The number of due rows after which a sweep ends, so that the caller can do other work in between.
-    private static let sweptPerCall = 2_000
-    /// The row that the next sweep continues after.
-    private let sweptUntil = Mutex(Int64.min)
+    /// Removing one wallet changes rows in eight tables and their indexes.
+    ///
+    /// Searching 2000 wallets takes about a
+    /// millisecond if they are in memory.
+    package let limits = StepLimits(removedAtOnce: 8, searchedAtOnce: SQLiteWalletStore.searchedAtOnce)
+    static let searchedAtOnce = 2000
+    package let sweepCursor = SweepCursor()
 
     private init(
         folder: String,
@@ -323,34 +324,5 @@ extension SQLiteWalletStore {
 
     package func isSolutionRevoked() async throws(StoreError) -> Bool {
         self.committed.isSolutionRevoked.load(ordering: .acquiring)
-    }
-
-    /// Removes registrations without a session.
-    ///
-    /// Reads only a few rows, no matter how many the store has. Keys are assigned in order of registration, so the rows
-    /// that are due come first. If the clock was set back, some of them may come after rows that are not due. Those are
-    /// found by a walk over all rows, which advances by one step per sweep, or by several if it removes wallets.
-    package func sweep(unopenedSince time: Timestamp) async throws(StoreError) -> Int {
-        var (removed, due) = (0, 0)
-        func step(after cursor: Int64) async throws(StoreError) -> StoreConnection.SweptMarks {
-            let swept = try await self.queue.perform {
-                try $0.sweepUnopened(since: time, after: cursor, limit: Self.sweptAtOnce)
-            }
-            removed += swept.removed
-            due += swept.due
-            return swept
-        }
-        var start = Int64.min
-        while due < Self.sweptPerCall, !Task.isCancelled {
-            let page = try await step(after: start)
-            guard page.due > 0, let next = page.next else { break }
-            start = next
-        }
-        var unopened: StoreConnection.SweptMarks
-        repeat {
-            unopened = try await step(after: self.sweptUntil.withLock { $0 })
-            self.sweptUntil.withLock { $0 = unopened.next ?? .min }
-        } while unopened.removed == StoreConnection.removedAtOnce && due < Self.sweptPerCall && !Task.isCancelled
-        return removed
     }
 }

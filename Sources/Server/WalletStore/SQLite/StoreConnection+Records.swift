@@ -22,11 +22,8 @@ extension StoreConnection {
         )
     }
 
-    func recordKeyFits() throws -> Bool {
-        guard let check = try Row.fetchOne(self.db, sql: "SELECT key_check FROM record_key") else {
-            throw StoreError.corrupt
-        }
-        return try check.bytes(0) == self.key.check
+    func recordKeyCheck() throws -> [UInt8]? {
+        try Row.fetchOne(self.db, sql: "SELECT key_check FROM record_key")?.bytes(0)
     }
 
     /// A disk that swaps two sound pages hides wallets: one seems to be unknown, or a walk over all wallets never ends.

@@ -61,6 +61,17 @@ extension StoreConnection: Rows {
             .first([digest.blob]) { try $0.identifier(0) }
     }
 
+    /// Looks wallets up by id, because a row number may have been reused since.
+    func keepLastSessions(_ sessions: [(wallet: WalletID, at: Timestamp)]) throws {
+        let statement = try self.db.makeStatement(
+            sql: """
+                INSERT INTO last_sessions (wallet, at) SELECT key, ? FROM wallets WHERE id = ?
+                ON CONFLICT (wallet) DO UPDATE SET at = max(at, excluded.at)
+                """
+        )
+        for (wallet, at) in sessions { try statement.run([at.milliseconds, wallet.blob]) }
+    }
+
     /// Steps of a single connection run one after the other.
     func lock(recoveryCode mac: [UInt8]) {}
 
@@ -194,11 +205,51 @@ extension StoreConnection {
                     """,
                 arguments: [time.milliseconds, WalletSelection.start(after), limit]
             )
+        case .unopened(let after, let time, let limit):
+            return try Row.fetchAll(
+                self.db,
+                sql: """
+                    SELECT x.place, iif(x.registered_at < ?1, x.id, NULL), \(columns)
+                    FROM unopened x LEFT JOIN wallets w ON w.key = x.place AND x.registered_at < ?1 \(joins)
+                    WHERE x.place > ?2 ORDER BY x.place LIMIT ?3
+                    """,
+                arguments: [time.milliseconds, WalletSelection.start(after), limit]
+            )
         case .these(let wallets):
             let sql = "SELECT w.key, w.id, \(columns) FROM wallets w \(joins) WHERE w.id = ?"
             let statement = try self.db.makeStatement(sql: sql)
             return try wallets.flatMap { try Row.fetchAll(statement, arguments: [$0.blob]) }
         }
+    }
+
+    func search(for mac: RecoveryCodeMAC, after cursor: UInt64?, limit: Int) throws -> WalletPage<FoundWallet> {
+        let start = WalletSelection.start(cursor)
+        let end = try Int64.fetchOne(
+            self.db,
+            sql: "SELECT max(key) FROM (SELECT key FROM wallets WHERE key > ? ORDER BY key LIMIT ?)",
+            arguments: [start, limit]
+        )
+        guard let end else { return WalletPage(wallets: [], next: nil) }
+        let wallets = try Row.fetchAll(
+            self.db,
+            sql: "SELECT key, id, state FROM wallets WHERE key > ? AND key <= ? AND recovery_mac = ?",
+            arguments: [start, end, mac.blob]
+        ).map { row in
+            FoundWallet(
+                cursor: UInt64(bitPattern: try row.number(0)),
+                id: try? row.identifier(1),
+                state: try? row.walletState(2),
+                attempts: nil,
+                isBlockRecorded: false
+            )
+        }
+        return WalletPage(wallets: wallets, next: UInt64(bitPattern: end))
+    }
+
+    func walletCount() throws -> Int { try Int.fetchOne(self.db, sql: "SELECT count(*) FROM wallets") ?? 0 }
+
+    func unconfirmedShares() throws -> Int {
+        try Int.fetchOne(self.db, sql: "SELECT count(*) FROM next_shares") ?? 0
     }
 
     func firstAndLastPlace() throws -> (first: Int64, last: Int64)? {

@@ -44,11 +44,6 @@ final class StoreConnection {
     static let schemaCheckInterval: Duration = .seconds(3600)
     /// The copy in progress, if any.
     var copy: DatabaseCopy?
-    /// The searches for a recovery code's wallets that are in progress, each with the wallets linked to any code since
-    /// it began.
-    ///
-    /// A link that was undone stays in the set. Readers of the set must check the wallet's row.
-    var linkedDuring: [LinkSearch: Set<WalletID>] = [:]
 
     init(_ db: Database, key: RecordKey, issuesReceipts: Bool = false, openings: Openings = Openings()) throws {
         self.db = db

@@ -42,11 +42,6 @@ extension StoreConnection {
             .run([key, registration.walletID.blob, registration.now.milliseconds])
     }
 
-    /// The maximum number of wallets removed by one step, so that PIN checks do not wait long.
-    ///
-    /// Removing one wallet changes rows in eight tables and their indexes.
-    static let removedAtOnce = 8
-
     func remove(_ keys: [WalletKey]) throws {
         for (table, column) in [
             ("wallets", "key"), ("attestations", "wallet"), ("unopened", "place"), ("attempts", "wallet"),
@@ -57,6 +52,24 @@ extension StoreConnection {
             for key in keys { try statement.run([key.number]) }
         }
         if self.hasNextShares { try self.findNextShares() }
+    }
+
+    /// Records a wallet's end.
+    ///
+    /// If called again, the first end counts.
+    func keepEnd(of held: HeldRow, at time: Timestamp) throws {
+        try self.db.makeStatement(sql: "INSERT INTO ended (wallet, at) VALUES (?, ?) ON CONFLICT (wallet) DO NOTHING")
+            .run([held.wallet.row.key.number, time.milliseconds])
+    }
+
+    func keepPurgedCode(of held: HeldRow) throws {
+        try self.db.execute(
+            sql: """
+                INSERT OR IGNORE INTO purged_codes (digest, revoked_at)
+                SELECT deletion_digest, ? FROM wallets WHERE key = ? AND deletion_digest IS NOT NULL
+                """,
+            arguments: [held.wallet.row.state.revokedAt.milliseconds, held.wallet.row.key.number]
+        )
     }
 }
 
@@ -123,10 +136,6 @@ extension StoreConnection {
     private func writeEffect(of attempt: Attempt, _ judgment: Judgment) throws -> AttemptOutcome {
         guard var row = try self.wallet(attempt.walletID) else { throw StoreError.corrupt }
         let outcome = try judgment.apply(attempt.effect, to: &row) { try self.denied($0) != nil }
-        if outcome == .valid(.recoveryCodeLinked) {
-            // rule: store-link-during-search
-            for search in self.linkedDuring.keys { self.linkedDuring[search]?.insert(attempt.walletID) }
-        }
         try self.keep(row)  // rule: store-change-not-kept
         return outcome
     }
@@ -156,44 +165,4 @@ extension StoreConnection {
         for wallet in wallets { try statement.run([wallet.blob]) }
         try self.keepAuditMark()
     }
-}
-
-/// Denials of recovery codes.
-extension StoreConnection {
-    /// Denies a code and ends its wallets in a single step that is ordered with respect to every link.
-    ///
-    /// These wallets are the ones that the search found, plus those linked since the search began.
-    ///
-    /// - Parameter found: The results of ``linked(to:after:atMost:)``, all obtained since `search` began.
-    func revoke(
-        recoveryCode mac: RecoveryCodeMAC,
-        found: [WalletID],
-        during search: LinkSearch,
-        at now: Timestamp
-    ) throws -> RecoveryCodeRevocationOutcome {
-        let before = try self.deny(mac, at: now)
-        guard let linkedMeanwhile = self.linkedDuring[search] else { throw StoreError.corrupt }
-        var linked: Set<WalletID> = []
-        var ended = 0
-        for id in linkedMeanwhile.union(found) {
-            // A wallet found by the search may have been purged since.
-            guard let held = try self.hold(id, with: []), held.wallet.row.state.isLinked,
-                held.wallet.row.recoveryMAC == mac.bytes
-            else { continue }
-            linked.insert(id)
-            let revocation = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
-            if try self.end(held, as: revocation, at: now) { ended += 1 }
-        }
-        return RecoveryCodeRevocationOutcome(
-            deniedAt: before ?? now,
-            wasDenied: before != nil,
-            linked: linked,
-            ended: ended
-        )
-    }
-}
-
-/// Identifies a search for a recovery code's wallets, which takes many steps.
-struct LinkSearch: Hashable {
-    private let number = UInt64.random(in: .min ... .max)
 }

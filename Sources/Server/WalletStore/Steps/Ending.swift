@@ -1,6 +1,27 @@
 internal import PINPolicy
 package import Vocabulary
 
+package enum WalletsRevocationOutcome: Hashable, Sendable {
+    /// All wallets have ended: `now` of them in this step, `before` of them earlier.
+    case revoked(now: Int, before: Int)
+    /// No wallets with these ids exist, so none of the others were ended.
+    case unknown([WalletID])
+}
+
+/// The outcome of ending wallets.
+package struct WalletsEnding: Hashable, Sendable {
+    package var ended: Int
+    /// The number of wallets that had already ended.
+    package var before: Int
+    package var unknown: Int
+
+    package init(ended: Int = 0, before: Int = 0, unknown: Int = 0) {
+        self.ended = ended
+        self.before = before
+        self.unknown = unknown
+    }
+}
+
 private let barring = SideStatement.insert(into: .barredHardwareKeys, ifKnown: .stays)
 
 /// The steps that end wallets.
@@ -138,7 +159,7 @@ package struct PurgeWallets: StoreStep {
     }
 }
 
-extension StepStore {
+extension WalletStore {
     /// Revokes the wallet whose deletion code has this SHA-256 digest and destroys its shares.
     ///
     /// A repeated call returns the same answer.
@@ -169,18 +190,27 @@ extension StepStore {
     /// Permanently ends wallets with this revocation and destroys their shares, some of them in each step.
     ///
     /// Ignores wallets that are unknown or have ended.
+    ///
+    /// Invariant (G7): a step that left copies of destroyed shares in the log does not keep later steps from ending
+    /// their wallets. The error is thrown after the last step, and callers treat all wallets as ended.
     package func end(
         _ wallets: [WalletID],
         as revocation: Revocation,
         at now: Timestamp
     ) async throws(StoreError) -> WalletsEnding {
-        var ending = WalletsEnding()
+        var (ending, isErased) = (WalletsEnding(), true)
         for page in wallets.pieces(of: endedAtOnce) {
-            let done = try await self.perform(EndWallets(page, as: revocation, at: now))
-            ending.ended += done.ended
-            ending.before += done.before
-            ending.unknown += done.unknown
+            do throws(StoreError) {
+                let done = try await self.perform(EndWallets(page, as: revocation, at: now))
+                ending.ended += done.ended
+                ending.before += done.before
+                ending.unknown += done.unknown
+            } catch {
+                guard error == .notErased else { throw error }
+                isErased = false
+            }
         }
+        guard isErased else { throw .notErased }
         return ending
     }
 
@@ -197,13 +227,13 @@ extension StepStore {
     }
 }
 
-extension MaintenanceStore {
+extension WalletStore {
     /// Removes wallets that ended before `limit`, keeping only the data of their deletion codes.
     ///
     /// Returns the number of removed wallets. If it throws, some of them may have been removed.
     package func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) async throws(StoreError) -> Int {
         var purged = 0
-        for page in wallets.pieces(of: self.removedAtOnce) {
+        for page in wallets.pieces(of: self.limits.removedAtOnce) {
             purged += try await self.perform(PurgeWallets(wallets: page, limit: limit))
         }
         return purged

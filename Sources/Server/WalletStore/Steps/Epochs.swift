@@ -64,7 +64,7 @@ package struct OpenEpochs: StoreStep {
     }
 }
 
-extension StepStore {
+extension WalletStore {
     /// Returns every epoch except the first.
     package func epochs() async throws(StoreError) -> [StoredEpoch] { try await self.perform(StoredEpochs()) }
 

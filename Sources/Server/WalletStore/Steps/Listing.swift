@@ -1,5 +1,134 @@
-internal import PINPolicy
+internal import Foundation
+package import PINPolicy
 package import Vocabulary
+
+/// A wallet as operators see it.
+package struct WalletReport: Sendable {
+    package var identity: Sealed
+    package var registeredAt: Timestamp
+    package var sessionOpened: Bool
+    package var lastSession: Timestamp?
+    /// The wallet's revocation, or nil while it is in use.
+    package var revocation: Revocation?
+    /// The time of the revocation.
+    ///
+    /// Only meaningful if the wallet is revoked.
+    package var revokedAt: Timestamp
+    package var isSolutionRevoked: Bool
+    package var isLinkedToRecoveryCode: Bool
+    /// Whether a deletion code was issued at registration.
+    ///
+    /// The code of a revoked wallet is overwritten.
+    package var hasDeletionCode: Bool
+    package var assertionCounter: UInt32?
+    /// The stored record, or nil if it is damaged.
+    ///
+    /// Use ``attempts(under:)`` for the effective record.
+    package var attempts: AttemptRecord?
+    /// The restore charges that the stored record does not include yet.
+    package var epochCharges: ArraySlice<EpochCharge>
+    /// The attested facts as a JSON object.
+    package var attested: String
+
+    package init(
+        identity: Sealed,
+        registeredAt: Timestamp,
+        sessionOpened: Bool,
+        lastSession: Timestamp?,
+        revocation: Revocation?,
+        revokedAt: Timestamp,
+        isSolutionRevoked: Bool,
+        isLinkedToRecoveryCode: Bool,
+        hasDeletionCode: Bool,
+        assertionCounter: UInt32?,
+        attempts: AttemptRecord?,
+        epochCharges: ArraySlice<EpochCharge> = [],
+        attested: String
+    ) {
+        self.identity = identity
+        self.registeredAt = registeredAt
+        self.sessionOpened = sessionOpened
+        self.lastSession = lastSession
+        self.revocation = revocation
+        self.revokedAt = revokedAt
+        self.isSolutionRevoked = isSolutionRevoked
+        self.isLinkedToRecoveryCode = isLinkedToRecoveryCode
+        self.hasDeletionCode = hasDeletionCode
+        self.assertionCounter = assertionCounter
+        self.attempts = attempts
+        self.epochCharges = epochCharges
+        self.attested = attested
+    }
+}
+
+/// A wallet in a listing.
+package struct StoredListing: Hashable, Sendable {
+    /// The wallet's position in order of registration.
+    ///
+    /// It is unique and never reused.
+    package var cursor: UInt64
+    package var walletID: WalletID
+    /// The attested facts as a JSON object, or nil if they are missing.
+    package var attested: String?
+    package var registeredAt: Timestamp
+    package var sessionOpened: Bool
+    package var lastSession: Timestamp?
+    /// The wallet's revocation, or nil while it is in use.
+    package var revocation: Revocation?
+    /// The stored record, or nil if it is damaged.
+    ///
+    /// Use ``attempts(under:)`` for the effective record.
+    package var attempts: AttemptRecord?
+    /// The restore charges that the stored record does not include yet.
+    package var epochCharges: ArraySlice<EpochCharge>
+
+    package init(
+        cursor: UInt64,
+        walletID: WalletID,
+        attested: String?,
+        registeredAt: Timestamp,
+        sessionOpened: Bool,
+        lastSession: Timestamp?,
+        revocation: Revocation?,
+        attempts: AttemptRecord?,
+        epochCharges: ArraySlice<EpochCharge> = []
+    ) {
+        self.cursor = cursor
+        self.walletID = walletID
+        self.attested = attested
+        self.registeredAt = registeredAt
+        self.sessionOpened = sessionOpened
+        self.lastSession = lastSession
+        self.revocation = revocation
+        self.attempts = attempts
+        self.epochCharges = epochCharges
+    }
+}
+
+extension WalletReport {
+    /// Returns the effective record under a policy, including restore charges, or nil if the record is damaged.
+    package func attempts(under policy: AttemptPolicy) -> AttemptRecord? {
+        var attempts = self.attempts
+        attempts?.enter(self.epochCharges, policy: policy)
+        return attempts
+    }
+}
+
+extension StoredListing {
+    /// The attested platform, or nil if the attested facts do not include it.
+    package var platform: Platform? {
+        struct Facts: Decodable { var platform: String? }
+        let facts = self.attested.flatMap { try? JSONDecoder().decode(Facts.self, from: Data($0.utf8)) }
+        return facts?.platform.flatMap { Platform(rawValue: $0) }
+    }
+
+    /// Returns the effective record under a policy, including restore charges, or nil if the record is damaged.
+    package func attempts(under policy: AttemptPolicy) -> AttemptRecord? {
+        var attempts = self.attempts
+        attempts?.enter(self.epochCharges, policy: policy)
+        return attempts
+    }
+}
 
 package struct ReportOfWallet: StoreStep {
     let wallet: WalletID
@@ -151,9 +280,32 @@ package struct PurgeableWallets: StoreStep {
     }
 }
 
+/// Returns whether the MACs of the attempt records were made with the key that this store was opened with.
+package struct RecordKeyFits: StoreStep {
+    package static let access = StepAccess.reading
+
+    package func run(in rows: some Rows) throws -> Bool {
+        guard let check = try rows.recordKeyCheck() else { throw StoreError.corrupt }
+        return check == rows.key.check
+    }
+}
+
+package struct NumberOfWallets: StoreStep {
+    package static let access = StepAccess.reading
+
+    package func run(in rows: some Rows) throws -> Int { try rows.walletCount() }
+}
+
 // MARK: -
 
-extension StepStore {
+extension WalletStore {
+    /// Returns whether the MACs of the attempt records were made with the key that this store was opened with.
+    ///
+    /// Throws ``StoreError/corrupt`` if a store with wallets does not name the key of its records.
+    package func recordKeyFits() async throws(StoreError) -> Bool { try await self.perform(RecordKeyFits()) }
+
+    package func walletCount() async throws(StoreError) -> Int { try await self.perform(NumberOfWallets()) }
+
     /// Returns the record of a wallet, or nil if the wallet is unknown.
     package func report(of wallet: WalletID) async throws(StoreError) -> WalletReport? {
         try await self.perform(ReportOfWallet(wallet))

@@ -1,5 +1,40 @@
 package import Vocabulary
 
+/// The values set by operators, stored as text by name.
+package struct OperatorValues: Hashable, Sendable {
+    /// Increases with every change, so that an older state can be recognized.
+    package var revision: Int64
+    package var values: [String: Value]
+
+    /// A text and the time at which it was set.
+    package struct Value: Hashable, Sendable {
+        package var text: String
+        package var setAt: Timestamp
+
+        package init(_ text: String, setAt: Timestamp) {
+            self.text = text
+            self.setAt = setAt
+        }
+    }
+
+    package init(revision: Int64, values: [String: Value]) {
+        self.revision = revision
+        self.values = values
+    }
+}
+
+extension Platform {
+    /// The name of the value for the platform's update policy.
+    package var policyName: String { "update-policy \(self.rawValue)" }
+}
+
+/// The names of the values in a shared store that tell a denial or revocation that an operator reversed, at any of its
+/// servers, from one whose row another program removed.
+extension OperatorValues {
+    package static func reversal(of mac: RecoveryCodeMAC) -> String { "deny-list removed \(mac)" }
+    package static let solutionReversal = "solution restored"
+}
+
 // MARK: The solution
 
 /// Revokes the whole solution or reverses its revocation; answers whether anything changed.
@@ -13,67 +48,6 @@ package struct SetSolutionRevoked: StoreStep {
         try rows.noteAudited()
         if !self.isRevoked { try rows.note(reversal: OperatorValues.solutionReversal) }
         return true
-    }
-}
-
-// MARK: The deny list
-
-private let denial = SideStatement.read(.deniedRecoveryCodes, where: ("mac", .equals))
-private let denialsAfter = SideStatement.read(.deniedRecoveryCodes, where: ("mac", .isAbove), isLimited: true)
-private let newDenial = SideStatement.insert(into: .deniedRecoveryCodes)
-private let removal = SideStatement.delete(from: .deniedRecoveryCodes, where: ("mac", .equals))
-
-extension Rows {
-    /// Returns the time at which a recovery code was denied, or nil if it is not on the deny list.
-    package func denied(_ mac: [UInt8]) throws -> Timestamp? {
-        try self.query(denial, [.bytes(mac)]).first?.time(1)
-    }
-
-    /// Denies a code, ordered with respect to every link to it.
-    ///
-    /// Returns the time of an earlier denial, or nil if this is the first.
-    package func deny(_ mac: RecoveryCodeMAC, at now: Timestamp) throws -> Timestamp? {
-        try self.lock(recoveryCode: mac.bytes)
-        if let before = try self.denied(mac.bytes) { return before }
-        try self.noteAudited()
-        try self.query(newDenial, [.bytes(mac.bytes), .number(now.milliseconds)])
-        return nil
-    }
-}
-
-package struct DeniedCodes: StoreStep {
-    let after: RecoveryCodeMAC?
-    let limit: Int
-    package static let access = StepAccess.reading
-
-    package func run(in rows: some Rows) throws -> (entries: [StoredDenial], hasMore: Bool) {
-        // One more row than requested shows whether others follow. Every MAC is greater than an empty value.
-        let after = ColumnValue.bytes(self.after?.bytes ?? [])
-        let found = try rows.query(denialsAfter, [after, .number(Int64(self.limit) + 1)])
-        let entries = try found.prefix(self.limit).map {
-            StoredDenial(mac: try $0.identifier(0), deniedAt: try $0.time(1))
-        }
-        return (entries, found.count > self.limit)
-    }
-}
-
-package struct TimeOfDenial: StoreStep {
-    let mac: RecoveryCodeMAC
-    package static let access = StepAccess.reading
-
-    package func run(in rows: some Rows) throws -> Timestamp? { try rows.denied(self.mac.bytes) }
-}
-
-package struct RemoveDenial: StoreStep {
-    let mac: RecoveryCodeMAC
-    package static let access = StepAccess.writing
-
-    package func run(in rows: some Rows) throws -> Timestamp? {
-        try rows.lock(recoveryCode: self.mac.bytes)
-        guard let entry = try rows.query(removal, [.bytes(self.mac.bytes)]).first else { return nil }
-        try rows.noteAudited()
-        try rows.note(reversal: OperatorValues.reversal(of: self.mac))
-        return try entry.time(1)
     }
 }
 
@@ -142,47 +116,14 @@ package struct TimeOfPurgedEnd: StoreStep {
     }
 }
 
-// MARK: The audit log
-
-package struct KeepAuditMark: StoreStep {
-    package static let access = StepAccess.writing
-
-    package func run(in rows: some Rows) throws { try rows.noteAudited() }
-}
-
 // MARK: -
 
-extension StepStore {
-    /// Stores the announced audit log entry without waiting for a change.
-    package func keepAuditMark() async throws(StoreError) { try await self.perform(KeepAuditMark()) }
-
+extension WalletStore {
     /// Revokes the whole solution or reverses its revocation.
     ///
     /// Returns whether anything changed. Does not destroy any shares.
     package func setSolutionRevoked(_ isRevoked: Bool) async throws(StoreError) -> Bool {
         try await self.perform(SetSolutionRevoked(isRevoked: isRevoked))
-    }
-
-    /// Returns up to `limit` denied recovery codes in ascending order, starting after `after` or with the first one,
-    /// and whether there are more.
-    package func denied(
-        after: RecoveryCodeMAC?,
-        limit: Int
-    ) async throws(StoreError) -> (entries: [StoredDenial], hasMore: Bool) {
-        try await self.perform(DeniedCodes(after: after, limit: limit))
-    }
-
-    /// Returns the time at which a recovery code was denied, or nil if it is not on the deny list.
-    package func denied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp? {
-        try await self.perform(TimeOfDenial(mac: mac))
-    }
-
-    /// Removes a recovery code from the deny list.
-    ///
-    /// Returns the time at which it was denied, or nil if it was not on the list. Wallets that were revoked because of
-    /// the code stay revoked.
-    package func removeDenied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp? {
-        try await self.perform(RemoveDenial(mac: mac))
     }
 
     /// Returns all values that operators have set.

@@ -7,6 +7,9 @@ package enum WalletSelection: Sendable {
     case next(after: UInt64?, last: UInt64? = nil, limit: Int)
     /// Those of the next `limit` ended wallets that ended before a time.
     case ended(after: UInt64?, before: Timestamp, limit: Int)
+    /// The next `limit` registrations whose first session the store has not noticed; those that were not made before a
+    /// time have no id.
+    case unopened(after: UInt64?, before: Timestamp, limit: Int)
     /// The known ones of these wallets, in any order.
     case these([WalletID])
 
@@ -16,7 +19,7 @@ package enum WalletSelection: Sendable {
     /// The maximum number of wallets, or nil if there is none.
     fileprivate var limit: Int? {
         switch self {
-        case .next(_, _, let limit), .ended(_, _, let limit): limit
+        case .next(_, _, let limit), .ended(_, _, let limit), .unopened(_, _, let limit): limit
         case .these: nil
         }
     }

@@ -133,7 +133,16 @@ package struct OfferShares: StoreStep {
     }
 }
 
-extension StepStore {
+package struct UnconfirmedShares: StoreStep {
+    package static let access = StepAccess.reading
+
+    package func run(in rows: some Rows) throws -> Int { try rows.unconfirmedShares() }
+}
+
+extension WalletStore {
+    /// Returns the number of wallets that have not yet confirmed all their next shares.
+    package func unconfirmedShares() async throws(StoreError) -> Int { try await self.perform(UnconfirmedShares()) }
+
     /// Starts replacing the shares of all existing wallets.
     ///
     /// A refresh in progress starts over.

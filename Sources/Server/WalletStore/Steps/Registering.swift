@@ -1,6 +1,6 @@
 internal import Vocabulary
 
-extension StepStore {
+extension WalletStore {
     /// Stores a registration.
     ///
     /// Replaces one with the same token and hardware key if it has had no session yet.

@@ -1,4 +1,4 @@
-extension StepStore {
+extension WalletStore {
     /// Replaces a wallet's shares with the next ones, which it has sealed its data with, and destroys the old ones.
     package func confirm(
         _ confirmation: ShareConfirmation

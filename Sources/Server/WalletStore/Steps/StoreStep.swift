@@ -22,12 +22,6 @@ package enum StepAccess: Hashable, Sendable {
     case changingFacts
 }
 
-/// A store that runs steps.
-package protocol StepStore: Sendable {
-    /// Runs a step and returns its answer once its commit is durable.
-    func perform<Step: StoreStep>(_ step: Step) async throws(StoreError) -> Step.Answer
-}
-
 /// The rows of a store in one transaction.
 ///
 /// Invariant: all engines take locks in the same order, so that transactions cannot deadlock: the store's facts, a
@@ -46,6 +40,16 @@ package protocol Rows: AnyObject {
     func records(_ selection: WalletSelection) throws -> WalletPage<WalletRecord>
     /// Returns the cursors of the first and the last wallet, or nil if there is none.
     func firstAndLastPlace() throws -> (first: Int64, last: Int64)?
+    /// Finds wallets whose row has a recovery code's MAC among the next `limit` wallets after a cursor; their attempts
+    /// are left out.
+    ///
+    /// Reads every row: an index would be written only for a right PIN.
+    func search(for mac: RecoveryCodeMAC, after cursor: UInt64?, limit: Int) throws -> WalletPage<FoundWallet>
+    func walletCount() throws -> Int
+    /// Returns the number of wallets with next shares.
+    func unconfirmedShares() throws -> Int
+    /// Returns the check value of the key for the MACs of attempts, or nil if the store does not name one.
+    func recordKeyCheck() throws -> [UInt8]?
     /// Throws ``StoreError/corrupt`` if any of the next `limit` wallets is hidden from searches or from a walk.
     func requireEveryPlace(after cursor: UInt64?, limit: Int) throws
 
@@ -67,12 +71,16 @@ package protocol Rows: AnyObject {
     func keepPurgedCode(of held: Held) throws
     func keepEnd(of held: Held, at now: Timestamp) throws
     func noteRecorded(blocksOf wallets: [WalletID]) throws
+    /// Ignores wallets that no longer exist, and keeps later times.
+    func keepLastSessions(_ sessions: [(wallet: WalletID, at: Timestamp)]) throws
 
     /// Orders a link to a recovery code and the code's denial, so that the later one sees the earlier one's commit.
     func lock(recoveryCode mac: [UInt8]) throws
     func setSolutionRevoked(_ isRevoked: Bool) throws
     /// Records, if several servers share the store, that an operator reversed a change that any server's log may have.
     func note(reversal name: String) throws
+    /// Returns the audit log entry that was the newest at this server's last audited change.
+    func auditMark() throws -> StoredAuditMark?
     func operatorRevision() throws -> Int64?
     func raiseOperatorRevision() throws
     /// Throws ``StoreError/unavailable`` if another server of the store lacks this key of the vault.

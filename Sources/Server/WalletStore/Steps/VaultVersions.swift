@@ -1,6 +1,22 @@
 package import Vocabulary
 
-// The store's records of the vault's key versions. They contain no keys.
+/// A vault key version as recorded in the store.
+package struct StoredVaultVersion: Hashable, Sendable {
+    package var version: UInt32
+    /// The time at which the version first sealed a value.
+    package var activeSince: Timestamp
+    /// The time at which a pass over every wallet found no value sealed with an older version, or nil until then.
+    package var sealedAnewAt: Timestamp?
+    /// The check value that identifies the version's key.
+    package var check: [UInt8]
+
+    package init(version: UInt32, activeSince: Timestamp, sealedAnewAt: Timestamp?, check: [UInt8]) {
+        self.version = version
+        self.activeSince = activeSince
+        self.sealedAnewAt = sealedAnewAt
+        self.check = check
+    }
+}
 
 private let allVersions = SideStatement.read(.vaultVersions)
 private let addition = SideStatement.insert(into: .vaultVersions, ifKnown: .stays)
@@ -72,7 +88,7 @@ package struct NoteSealedAnew: StoreStep {
     }
 }
 
-extension StepStore {
+extension WalletStore {
     /// Returns the vault key versions that have sealed values, in ascending order.
     package func vaultVersions() async throws(StoreError) -> [StoredVaultVersion] {
         try await self.perform(VaultVersions())
