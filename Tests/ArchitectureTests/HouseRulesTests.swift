@@ -59,6 +59,28 @@ struct HouseRulesTests {
         }
     }
 
+    @Test("no engine of the store names a case of an outcome, which only the steps and their rules decide")
+    func outcomes() async throws {
+        var cases: Set<Substring> = []
+        for file in try self.tree.files(below: "Sources/Server/WalletStore/Steps") {
+            await Task.yield()
+            for outcome in file.text.matches(of: /enum \w+Outcome\b[^{]*\{((?:.|\n)*?)\n\}/) {
+                cases.formUnion(outcome.output.1.matches(of: /\n    case (\w+\(?)/).map(\.output.1))
+            }
+        }
+        #expect(cases.isSuperset(of: ["tokenUsed", "active(", "notValid(", "identityChanged", "unknown("]))
+        for folder in ["Sources/Server/WalletStore/SQLite", "Sources/Server/PostgreSQLStore"] {
+            for file in try self.tree.files(below: folder) {
+                await Task.yield()
+                for line in file.lines where !line.trimmingPrefix(/\s*/).hasPrefix("//") {
+                    // A dot at the beginning of an expression, and not one after a value.
+                    let names = line.matches(of: /(?:^|[^\w\])?!`])\.(\w+\(?)/).map(\.output.1)
+                    #expect(cases.isDisjoint(with: names), "\(file.path): \(line)")
+                }
+            }
+        }
+    }
+
     @Test("server and client never import each other")
     func layers() async throws {
         let serverTargets = try Set(self.tree.files(below: "Sources/Server").map(\.target))

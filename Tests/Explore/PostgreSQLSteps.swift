@@ -48,7 +48,7 @@ final class PostgreSQLSteps: StoreSteps {
 
     func run(_ operation: Operation, on contents: Contents) throws -> (reply: Reply, contents: Contents, commits: Bool)
     {
-        var values = self.values(in: contents)
+        let values = self.values(in: contents)
         let reply = Box<Reply>(.failed(.corrupt))
         switch operation {
         case .identity:
@@ -63,9 +63,8 @@ final class PostgreSQLSteps: StoreSteps {
             let kind = JudgingStep.Kind.judge(attempt) { reply.value = Reply($0) { .judged($0.outcome) } }
             return try self.decide(kind, reply, contents)
         case .judge(let attempt):
-            let judged = try values.wallet.judge(attempt, self.storeFacts)
-            let effect = judged.judgment?.apply(attempt.effect, to: &values.wallet.row) { _ in false }
-            return (.judged(effect ?? judged.outcome), self.rows(values), true)
+            let rows = OneWallet(values, self.storeFacts, self.key)
+            return (.judged(try WritingAttempt(attempt).run(in: rows).outcome), self.rows(rows.values), true)
         case .report:
             return (.report(values.wallet.row.state.revocation), contents, false)
         case .revoke(let step):

@@ -69,9 +69,11 @@ final class SQLiteSteps: StoreSteps {
     func facts(in contents: Contents) throws -> Facts {
         var facts: Facts?
         _ = try self.change(contents) { store in
-            guard let found = try store.attempted(self.phone.walletID) else { throw StoreError.corrupt }
+            guard let found = try store.attempted(self.phone.walletID)?.wallet, let attempts = found.attempts else {
+                throw StoreError.corrupt
+            }
             facts = Facts(
-                record: found.attempts.record,
+                record: attempts.record,
                 isRevoked: found.row.state.revocation != nil,
                 hasSecondPIN: found.row.pinKeyID == self.phone.secondID,
                 hasShare: found.row.unlockShare.contains { $0 != 0 }

@@ -133,7 +133,7 @@ extension SQLiteWalletStore {
             var bytes = found.onFile
             bytes[3] ^= 1
             let statement = connection.statements.addAttempts
-            statement.bind(found.row.key.number, at: 1)
+            statement.bind(found.wallet.row.key.number, at: 1)
             statement.bind(bytes, at: 2)
             try statement.run()
             connection.known.forgetAll()

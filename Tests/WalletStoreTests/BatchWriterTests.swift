@@ -252,9 +252,10 @@ struct BatchWriterTests {
             // Bypasses the store, as its own code never does.
             var found = try #require(try writer.connection.attempted(wallet.id))
             for _ in 0..<2 {
-                _ = found.attempts.record.charge(.random(), policy: .standard, now: TestWallet.start)
+                _ = found.wallet.attempts?.record.charge(.random(), policy: .standard, now: TestWallet.start)
             }
-            try writer.connection.addAttempts(found.attempts, of: wallet.id, at: found.row.key)
+            let kept = try #require(found.wallet.attempts)
+            try writer.connection.addAttempts(kept, of: wallet.id, at: found.wallet.row.key)
             writer.run([answers.step("b") { _ = try $0.outcome(of: attempts[1]) }])
             return try writer.failures(of: wallet.id)
         }
@@ -310,7 +311,7 @@ extension BatchWriter {
     /// The number of a wallet's wrong PINs since its last right one, from the file.
     fileprivate func failures(of wallet: WalletID) throws -> Int? {
         self.connection.known.forgetAll()
-        return try self.connection.attempted(wallet)?.attempts.record.failures
+        return try self.connection.attempted(wallet)?.wallet.attempts?.record.failures
     }
 }
 

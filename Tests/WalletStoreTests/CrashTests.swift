@@ -156,6 +156,6 @@ private final class Countdown: Sendable {
 extension SQLiteWalletStore {
     /// The counted wrong PINs of a wallet.
     fileprivate func failures(of wallet: WalletID) async throws -> Int {
-        try await self.queue.perform { try $0.attempted(wallet)?.attempts.record.failures ?? -1 }
+        try await self.queue.perform { try $0.attempted(wallet)?.wallet.attempts?.record.failures ?? -1 }
     }
 }

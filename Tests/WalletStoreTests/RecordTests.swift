@@ -30,7 +30,7 @@ struct RecordTests {
                 #expect(throws: StoreError.corrupt, "\(bytes)") { try connection.attempted(wallet.id) }
             }
             try connection.setRecord(good)
-            #expect(try connection.attempted(wallet.id)?.attempts.record.failures == 3)
+            #expect(try connection.attempted(wallet.id)?.wallet.attempts?.record.failures == 3)
         }
     }
 
@@ -42,7 +42,7 @@ struct RecordTests {
                 sql: "UPDATE attempts SET record = (SELECT record FROM attempts WHERE wallet = 2) WHERE wallet = 1"
             )
             #expect(throws: StoreError.corrupt) { try connection.attempted(wallet.id) }
-            #expect(try connection.attempted(other.id)?.attempts.record.failures == 0)
+            #expect(try connection.attempted(other.id)?.wallet.attempts?.record.failures == 0)
         }
         try self.connected(.other) { connection in
             #expect(throws: StoreError.corrupt) { try connection.attempted(other.id) }

@@ -39,7 +39,7 @@ struct SchemaMigrationTests {
         try self.inFile { db in
             #expect(try String.fetchOne(db, sql: "SELECT note FROM notes WHERE at IS NULL") == "a")
             let connection = try StoreConnection(db, key: .test)
-            #expect(try connection.attempted(wallet.id)?.attempts.record.failures == 1)
+            #expect(try connection.attempted(wallet.id)?.wallet.attempts?.record.failures == 1)
         }
         #expect(throws: StoreOpenError.newerVersion(found: 3, known: old)) { try self.folder.store() }
     }

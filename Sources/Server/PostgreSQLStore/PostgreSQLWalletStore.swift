@@ -155,26 +155,21 @@ extension PostgreSQLWalletStore {
     }
 
     package func judge(_ attempt: Attempt) async throws(StoreError) -> CertifiedOutcome {
-        switch attempt.effect {
-        case .releaseShare, .readDeletionCode:
-            return try await self.inBatch { .judge(attempt, $0) }
-        case .replacePINKey, .linkRecoveryCode:
-            let (began, clock) = (self.parts.machine.now(), self.parts.machine.now)
-            let judged = try await self.perform(.writing) { transaction in
-                var attempt = attempt
-                attempt.now = JudgingStep.time(attempt.now, queuedAt: began, decidedAt: clock())
-                return (try transaction.step(attempt), facts: transaction.facts, at: attempt.now)
-            }
-            let (outcome, leaf) = judged.0
-            guard let leaf, let signer = self.parts.receipts else { return CertifiedOutcome(outcome) }
-            let receipts = ReceiptBatch()
-            let place = receipts.add(leaf, at: judged.at)
-            receipts.certify(by: signer, judged.facts.receiptVersion, epoch: UInt64(judged.facts.epoch))
-            // The attempt was counted but not certified, so no verdict may be returned.
-            guard let receipt = receipts.receipt(at: place), let signed = receipts.signed else { throw .notCertified }
-            self.root.note(signed)
-            return CertifiedOutcome(outcome, receipt)
+        guard attempt.writes else { return try await self.inBatch { .judge(attempt, $0) } }
+        let (began, clock) = (self.parts.machine.now(), self.parts.machine.now)
+        let (judged, facts, time) = try await self.perform(.writing) { transaction in
+            var attempt = attempt
+            attempt.now = JudgingStep.time(attempt.now, queuedAt: began, decidedAt: clock())
+            return (try WritingAttempt(attempt).run(in: transaction), transaction.facts, attempt.now)
         }
+        guard let leaf = judged.leaf, let signer = self.parts.receipts else { return CertifiedOutcome(judged.outcome) }
+        let receipts = ReceiptBatch()
+        let place = receipts.add(leaf, at: time)
+        receipts.certify(by: signer, facts.receiptVersion, epoch: UInt64(facts.epoch))
+        // The attempt was counted but not certified, so no verdict may be returned.
+        guard let receipt = receipts.receipt(at: place), let signed = receipts.signed else { throw .notCertified }
+        self.root.note(signed)
+        return CertifiedOutcome(judged.outcome, receipt)
     }
 
     /// Returns if an attempt could be judged now, within the store's time limit.

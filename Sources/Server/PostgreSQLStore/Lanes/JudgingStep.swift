@@ -95,7 +95,9 @@ extension JudgingStep {
                 answer(.success(CertifiedOutcome(judged.outcome, receipt)))
             }
         case .session(var session, let answer):
-            guard var values = known else { return .answer { answer(.success(.identityChanged)) } }
+            guard var values = known else {
+                return .answer { answer(.success(BegunSession.ofUnknownWallet.outcome)) }
+            }
             session.now = Self.time(session.now, queuedAt: self.began, decidedAt: now)
             let begun = try values.wallet.begin(session, facts)
             guard begun.isAdmitted else { return .answer { answer(.success(begun.outcome)) } }

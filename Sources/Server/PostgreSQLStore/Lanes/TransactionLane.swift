@@ -186,7 +186,7 @@ extension StoreTransaction: Rows {
 
     /// Writes the narrow row, which has the attempts, and the wide one if it changes.
     func keep(_ held: StoredValues, _ parts: WalletParts) throws {
-        if parts == .attempts { try self.keep(held) } else { try self.keepAll(held) }
+        if parts.isSubset(of: .attempts) { try self.keep(held) } else { try self.keepAll(held) }
     }
 
     /// Writes a locked wallet's narrow row.

@@ -31,27 +31,10 @@ extension StoreTransaction {
     }
 }
 
-/// Steps for attempts with an instruction that writes.
+/// The order of links and denials.
 extension StoreTransaction {
     /// The class of the advisory locks of recovery codes.
     private static let codeLocks: Int64 = 0x7250_494E
-
-    /// Counts and judges an attempt and writes its effect, in one transaction with the deny list.
-    ///
-    /// Both rows are written for every verdict, so that a full disk does not reveal whether a PIN was right.
-    func step(_ attempt: Attempt) throws -> (outcome: AttemptOutcome, leaf: AttemptLeaf?) {
-        // rule: postgresql-link-not-ordered
-        if case .linkRecoveryCode(let mac) = attempt.effect { try self.lock(recoveryCode: mac) }
-        guard var values = try self.hold(attempt.walletID, with: []) else { throw StoreError.corrupt }
-        let judged = try values.wallet.judge(attempt, self.facts)
-        guard let judgment = judged.judgment else {
-            try self.keep(values)
-            return (judged.outcome, nil)
-        }
-        let outcome = try judgment.apply(attempt.effect, to: &values.wallet.row) { try self.denied($0) != nil }
-        try self.keepAll(values)
-        return (outcome, judged.leaf)
-    }
 
     /// Orders a link to a recovery code and the code's denial, so that the later one sees the earlier one's commit.
     ///

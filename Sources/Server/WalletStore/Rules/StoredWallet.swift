@@ -48,6 +48,9 @@ package struct BegunSession: Sendable {
     /// Otherwise, the outcome depends on no attempt.
     package var isAdmitted = true
     package var changed: WalletParts = []
+
+    /// The outcome for a wallet that the store does not have.
+    package static let ofUnknownWallet = BegunSession(outcome: .identityChanged, isAdmitted: false)
 }
 
 extension StoredWallet {
@@ -135,12 +138,18 @@ extension StoredWallet {
 extension StoredWallet {
     /// The outcome of an attempt, and the facts about its verdict; they are nil if there is no verdict.
     package struct JudgedAttempt: Sendable {
-        package let outcome: AttemptOutcome
+        package var outcome: AttemptOutcome
         package var judgment: Judgment?
         package var leaf: AttemptLeaf?
+        /// The parts of the wallet that the attempt changes.
+        package var changed: WalletParts = []
     }
 
     /// Counts and judges an attempt.
+    ///
+    /// Invariant (G3): if the wallet's row names an epoch earlier than the store's, the wallet is judged as if the
+    /// rules of all epochs since then had been applied. The commit that applies a charge also writes the new epoch, so
+    /// a charge is neither forgotten nor applied twice. That commit is the same for every verdict.
     ///
     /// An instruction that writes takes effect by ``Judgment/apply(_:to:isDenied:)`` afterwards. Until then, a right
     /// PIN has the outcome of a wrong one.
@@ -151,9 +160,14 @@ extension StoredWallet {
         case .rejected(let outcome): return JudgedAttempt(outcome: outcome)
         case .judged(let made): judgment = made
         }
-        if judgment.isChange {
+        var changed: WalletParts = []
+        if judgment.isChange {  // rule: store-count-not-kept
             self.attempts = charged
-            if judgment.entersEpoch { self.row.state.epoch = facts.epoch }
+            changed.insert(.attempts)
+            if judgment.entersEpoch {
+                self.row.state.epoch = facts.epoch
+                changed.insert(.row)
+            }
         }
         let outcome: AttemptOutcome =
             switch attempt.effect {
@@ -161,6 +175,7 @@ extension StoredWallet {
             case .readDeletionCode: judgment.release(deletionCode: self.row.deletionCode)
             case .replacePINKey, .linkRecoveryCode: .notValid(judgment.verdict)
             }
-        return JudgedAttempt(outcome: outcome, judgment: judgment, leaf: judgment.leaf(of: attempt, after: charged))
+        let leaf = judgment.leaf(of: attempt, after: charged)
+        return JudgedAttempt(outcome: outcome, judgment: judgment, leaf: leaf, changed: changed)
     }
 }

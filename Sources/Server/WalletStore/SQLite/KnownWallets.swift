@@ -15,7 +15,7 @@ import Vocabulary
 /// - SQLite removes a wallet from the cache when any statement changes or deletes its row in `wallets`
 ///   (``attach(to:)``), so no share of an ended wallet is released from the cache.
 /// - A row of `attempts` is written only if it contains the cached value; otherwise the step fails
-///   (`StoreConnection.keep(_:of:)`). Such a row is deleted only together with the row in `wallets`.
+///   (`StoreConnection.keepAttempts(of:)`). Such a row is deleted only together with the row in `wallets`.
 /// - A rollback empties the cache.
 final class KnownWallets: Sendable {
     /// The capacity, about four megabytes.
@@ -23,7 +23,7 @@ final class KnownWallets: Sendable {
     /// A full cache is emptied.
     private static let most = 4096
 
-    private let wallets = Mutex<[WalletID: StoreConnection.Attempted]>([:])
+    private let wallets = Mutex<[WalletID: HeldRow]>([:])
     /// The sessions that are being opened.
     ///
     /// Read by other threads. Changed only together with the cache.
@@ -33,16 +33,16 @@ final class KnownWallets: Sendable {
         self.openings = openings
     }
 
-    subscript(wallet: WalletID) -> StoreConnection.Attempted? {
+    subscript(wallet: WalletID) -> HeldRow? {
         self.wallets.withLock { $0[wallet] }
     }
 
     /// Caches a row whose attempts were just written.
-    func remember(_ found: StoreConnection.Attempted, of wallet: WalletID) {
-        self.openings.forget(wallet)
+    func remember(_ held: HeldRow) {
+        self.openings.forget(held.id)
         self.wallets.withLock { wallets in
             if wallets.count >= Self.most { wallets.removeAll(keepingCapacity: true) }
-            wallets[wallet] = found
+            wallets[held.id] = held
         }
     }
 
@@ -86,43 +86,15 @@ final class KnownWallets: Sendable {
 }
 
 extension StoreConnection {
-    /// The data read for every judged attempt, in a single query.
-    struct Attempted: Sendable {
-        let row: JudgedRow
-        var attempts: KeptAttempts
-        /// The attempts as stored.
-        var onFile: [UInt8]
-    }
-
-    /// The part of a wallet's row needed for judging.
+    /// Returns a wallet with the parts that judging requires, as of the current transaction.
     ///
-    /// It is an immutable class because it is cached and shared.
-    final class JudgedRow: Sendable {
-        let key: WalletKey
-        let state: WalletState
-        let pinKeyID: PINKeyID
-        let unlockShare: Sealed
-        let identity: Sealed
-
-        fileprivate init(_ row: borrowing PreparedRow) throws {
-            (self.key, self.state) = try row.keyAndState()
-            self.pinKeyID = try row.identifier(2)
-            self.unlockShare = try row.kept(3)
-            self.identity = try row.kept(5)
-        }
-
-        init(_ row: WalletRow) {
-            (self.key, self.state, self.pinKeyID) = (row.key, row.state, row.pinKeyID)
-            (self.unlockShare, self.identity) = (row.unlockShare, row.identity)
-        }
-    }
-
-    /// Returns the data needed to judge a wallet's attempts, as of the current transaction.
-    func attempted(_ wallet: WalletID) throws -> Attempted? {
-        if let known = self.known[wallet] { return known }
-        let statement = self.statements.attempted
-        statement.bind(wallet.bytes, at: 1)
-        return try statement.first { row in try Attempted(row, of: wallet, by: self.key) }
+    /// Missing attempts mean damage, because every wallet has them from registration on. The next shares are read for
+    /// every verdict. Otherwise, with a damaged row, a wrong PIN would be counted but a right one would not.
+    func attempted(_ wallet: WalletID) throws -> HeldRow? {
+        guard var held = try self.known[wallet] ?? self.hold(wallet, with: .attempts) else { return nil }
+        guard held.wallet.attempts != nil else { throw StoreError.corrupt }
+        held.wallet.next = try self.nextShares(of: held.wallet.row.key)
+        return held
     }
 
     func wallet(_ wallet: WalletID) throws -> WalletRow? {
@@ -154,26 +126,17 @@ extension StoreConnection {
     /// Invariant (G4): an attempt is counted only on top of the record that it replaces. The statement compares the
     /// stored record with the one that the attempt was judged from. If they differ, the step fails and is repeated from
     /// the stored record (``BatchWriter``).
-    func keep(_ found: Attempted, of wallet: WalletID) throws {
-        var kept = found
-        kept.onFile = kept.attempts.encoded(of: wallet, by: self.key)
+    func keepAttempts(of held: HeldRow) throws {
+        guard let attempts = held.wallet.attempts else { return }
+        var kept = held
+        kept.onFile = attempts.encoded(of: held.id, by: self.key)
+        kept.wallet.next = NextShares()
         let statement = self.statements.changeAttempts
-        statement.bind(found.row.key.number, at: 1)
+        statement.bind(held.wallet.row.key.number, at: 1)
         statement.bind(kept.onFile, at: 2)
-        statement.bind(found.onFile, at: 3)
+        statement.bind(held.onFile, at: 3)
         guard try statement.change() == 1 else { throw StoreError.corrupt }
-        self.known.remember(kept, of: wallet)
-    }
-}
-
-extension StoreConnection.Attempted {
-    /// Reads a row.
-    ///
-    /// A missing record means damage, because every wallet has attempts from registration on.
-    fileprivate init(_ row: borrowing PreparedRow, of wallet: WalletID, by key: RecordKey) throws {
-        let onFile = try row.kept(4)
-        guard let attempts = KeptAttempts(decoding: onFile, of: wallet, by: key) else { throw StoreError.corrupt }
-        self.init(row: try StoreConnection.JudgedRow(row), attempts: attempts, onFile: onFile)
+        self.known.remember(kept)
     }
 }
 

@@ -64,21 +64,22 @@ extension StoreConnection {
     }
 
     func beginSession(_ session: NewSession) throws -> SessionOutcome {
-        guard let (begun, held) = try self.findSession(session) else { return .identityChanged }
-        try self.keep(held, begun.changed)
+        let (begun, held) = try self.findSession(session)
+        if let held { try self.keep(held, begun.changed) }
         return begun.outcome
     }
 
     /// Returns the outcome of a session that changes nothing, as most do, or nil if it must begin in a transaction.
     func sessionWithoutChange(_ session: NewSession) throws -> SessionOutcome? {
         guard session.assertionCounter == nil else { return nil }
-        guard let (begun, _) = try self.findSession(session) else { return .identityChanged }
-        return begun.outcomeWithoutChange
+        return try self.findSession(session).begun.outcomeWithoutChange
     }
 
-    /// Returns the session and the wallet that it leaves, or nil for an unknown wallet.
-    private func findSession(_ session: NewSession) throws -> (begun: BegunSession, held: HeldRow)? {
-        guard var held = try self.hold(session.walletID, with: [.attempts, .nextShares]) else { return nil }
+    /// Returns the session and the wallet that it leaves, which is nil if the store does not have it.
+    private func findSession(_ session: NewSession) throws -> (begun: BegunSession, held: HeldRow?) {
+        guard var held = try self.hold(session.walletID, with: [.attempts, .nextShares]) else {
+            return (.ofUnknownWallet, nil)
+        }
         return (try held.wallet.begin(session, self.facts), held)
     }
 }

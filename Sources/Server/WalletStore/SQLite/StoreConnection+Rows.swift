@@ -42,16 +42,10 @@ extension StoreConnection: Rows {
     }
 
     func keep(_ held: HeldRow, _ parts: WalletParts) throws {
-        let wallet = held.wallet
-        if parts.contains(.attempts), let attempts = wallet.attempts {
-            try self.keep(
-                Attempted(row: JudgedRow(wallet.row), attempts: attempts, onFile: held.onFile),
-                of: held.id
-            )
-        }
+        if parts.contains(.attempts) { try self.keepAttempts(of: held) }
         // The row comes after the attempts: it makes ``KnownWallets`` forget the one that these were kept with.
-        if parts.contains(.row) { try self.keep(wallet.row) }
-        if parts.contains(.nextShares) { try self.keep(wallet.next, of: wallet.row.key) }
+        if parts.contains(.row) { try self.keep(held.wallet.row) }
+        if parts.contains(.nextShares) { try self.keep(held.wallet.next, of: held.wallet.row.key) }
     }
 
     func remove(_ wallets: [HeldRow]) throws { try self.remove(wallets.map(\.wallet.row.key)) }

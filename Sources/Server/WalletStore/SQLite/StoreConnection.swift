@@ -158,20 +158,13 @@ final class StoreConnection {
 struct Statements {
     let begin, commit, solution, setGeneration: PreparedStatement
     let wallet, withAttempts, keepWallet, nextShares: PreparedStatement
-    let attempted, addAttempts, changeAttempts: PreparedStatement
+    let addAttempts, changeAttempts: PreparedStatement
 
     init(_ db: Database) throws {
         self.begin = try PreparedStatement("BEGIN IMMEDIATE", on: db)
         self.commit = try PreparedStatement("COMMIT", on: db)
         self.solution = try PreparedStatement("SELECT revoked FROM solution", on: db)
         self.setGeneration = try PreparedStatement("UPDATE generation SET value = ?", on: db)
-        self.attempted = try PreparedStatement(
-            """
-            SELECT wallets.key, state, pin_key_id, unlock_share, record, identity
-            FROM wallets LEFT JOIN attempts ON attempts.wallet = wallets.key WHERE id = ?
-            """,
-            on: db
-        )
         self.wallet = try PreparedStatement("SELECT \(WalletRow.columns) FROM wallets WHERE id = ?", on: db)
         self.withAttempts = try PreparedStatement(
             """

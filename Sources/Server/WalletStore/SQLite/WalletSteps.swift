@@ -92,10 +92,9 @@ extension StoreConnection {
 extension StoreConnection {
     /// Judges an attempt and adds its verdict to this transaction's receipts.
     func step(_ attempt: Attempt) throws -> JudgedStep {
-        var leaf: AttemptLeaf?
-        let outcome = try self.decide(attempt, stating: &leaf)
-        guard let leaf, let batch = self.receipts else { return JudgedStep(outcome: outcome) }
-        return JudgedStep(outcome: outcome, leaf: (batch, batch.add(leaf, at: attempt.now)))
+        let judged = attempt.writes ? try WritingAttempt(attempt).run(in: self) : try self.judge(attempt)
+        guard let leaf = judged.leaf, let batch = self.receipts else { return JudgedStep(outcome: judged.outcome) }
+        return JudgedStep(outcome: judged.outcome, leaf: (batch, batch.add(leaf, at: attempt.now)))
     }
 
     /// An outcome and the position of its verdict among the receipts.
@@ -105,53 +104,11 @@ extension StoreConnection {
         var leaf: (batch: ReceiptBatch, place: Int)?
     }
 
-    private func decide(_ attempt: Attempt, stating leaf: inout AttemptLeaf?) throws -> AttemptOutcome {
-        guard var found = try self.attempted(attempt.walletID) else { throw StoreError.corrupt }
-        let row = found.row
-        let judgment: Judgment
-        switch try attempt.judge(&found.attempts, row.state, row.pinKeyID, identity: row.identity, self.facts) {
-        case .rejected(let outcome): return outcome
-        case .judged(let made): judgment = made
-        }
-        if self.receipts != nil { leaf = judgment.leaf(of: attempt, after: found.attempts) }
-        if judgment.isChange {  // rule: store-count-not-kept
-            try self.keep(found, of: attempt.walletID)
-            if judgment.entersEpoch { try self.nameEpoch(of: attempt.walletID) }
-        }
-        guard judgment.isJudged else { return .notValid(judgment.verdict) }
-        switch attempt.effect {
-        case .releaseShare: return judgment.release(row.unlockShare, next: try self.nextShares(of: row.key).unlock)
-        case .readDeletionCode:
-            guard let wallet = try self.wallet(attempt.walletID) else { throw StoreError.corrupt }
-            return judgment.release(deletionCode: wallet.deletionCode)
-        case .replacePINKey, .linkRecoveryCode:
-            return try self.writeEffect(of: attempt, judgment)
-        }
-    }
-
-    /// Writes the wallet's row for every verdict.
-    ///
-    /// A link checks the deny list in the same step. Whether the link or the denial comes first, no link to a denied
-    /// code is missed.
-    private func writeEffect(of attempt: Attempt, _ judgment: Judgment) throws -> AttemptOutcome {
-        guard var row = try self.wallet(attempt.walletID) else { throw StoreError.corrupt }
-        let outcome = try judgment.apply(attempt.effect, to: &row) { try self.denied($0) != nil }
-        try self.keep(row)  // rule: store-change-not-kept
-        return outcome
-    }
-}
-
-/// Restore charges, which are applied to each wallet when its next PIN is judged.
-///
-/// Invariant (G3): if a wallet's row names an epoch earlier than the store's, the wallet is judged as if the rules of
-/// all epochs since then had been applied. The commit that applies a charge also writes the new epoch, so a charge is
-/// neither forgotten nor applied twice. That commit is the same for every verdict.
-extension StoreConnection {
-    /// Writes the store's epoch to the wallet's row, because the wallet's attempts have been charged up to that epoch.
-    func nameEpoch(of wallet: WalletID) throws {
-        guard var row = try self.wallet(wallet) else { throw StoreError.corrupt }
-        row.state.epoch = self.facts.epoch
-        try self.keep(row)
+    private func judge(_ attempt: Attempt) throws -> StoredWallet.JudgedAttempt {
+        guard var held = try self.attempted(attempt.walletID) else { throw StoreError.corrupt }
+        let judged = try held.wallet.judge(attempt, self.facts)
+        try self.keep(held, judged.changed)
+        return judged
     }
 }
 

@@ -60,6 +60,8 @@ package protocol Rows: AnyObject {
     /// - Parameter parts: The parts that the step needs besides the row.
     func hold(_ wallet: WalletID, with parts: WalletParts) throws -> Held?
     /// Writes these parts of a held wallet in place.
+    ///
+    /// A store that several servers share also writes if there are none: a failover may undo the row that was read.
     func keep(_ held: Held, _ parts: WalletParts) throws
     func insert(_ registration: NewRegistration) throws
     /// Removes wallets and all their rows, so that none of their counts remain.
