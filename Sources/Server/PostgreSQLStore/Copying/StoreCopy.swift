@@ -109,8 +109,8 @@ package struct StoreCopy: Sendable {
 
     /// Copies the data that the target lacks; returns the number of wallets that the target already had.
     private func copy(_ copy: CopyMark, _ total: Int) async throws -> Int {
-        try await self.readEntries(of: self.source) { list, entries in
-            try await self.target.perform(.writing) { try $0.add(entries, to: list, of: copy) }
+        try await self.readRows(of: self.source) { table, rows in
+            try await self.target.perform(.writing) { try $0.add(rows, to: table, of: copy) }
         }
         let before = try await self.target.walletCount()
         var done = before
@@ -129,19 +129,18 @@ package struct StoreCopy: Sendable {
         }
     }
 
-    /// Calls `use` with each page of each list, in order.
-    private func readEntries(
+    /// Calls `use` with each page of each side table, in order.
+    private func readRows(
         of store: any WalletStore,
-        _ use: (CopiedList, [CopiedEntry]) async throws -> Void
+        _ use: (SideTable, [[ColumnValue]]) async throws -> Void
     ) async throws {
-        for list in CopiedList.allCases {
-            var last: [UInt8]?
-            while true {
-                let entries = try await store.perform(EntriesToCopy(of: list, after: last, limit: self.pageSize))
-                if entries.isEmpty { break }
-                try await use(list, entries)
-                last = entries.last?.key
-            }
+        for table in SideTable.copied {
+            var last: ColumnValue?
+            repeat {
+                let page = try await store.perform(RowsToCopy(of: table, after: last, limit: self.pageSize))
+                if !page.rows.isEmpty { try await use(table, page.rows) }
+                last = page.next
+            } while last != nil
         }
     }
 
@@ -151,8 +150,8 @@ package struct StoreCopy: Sendable {
     private func digest(of store: any WalletStore, _ stage: Stage, _ total: Int) async throws -> CopyDigest {
         var digest = CopyDigest()
         digest.add(try await store.perform(FactsToCopy()))
-        try await self.readEntries(of: store) { list, entries in
-            for entry in entries { digest.add(entry, of: list) }
+        try await self.readRows(of: store) { table, rows in
+            for row in rows { digest.add(row, of: table) }
         }
         var damaged: [WalletID] = []
         var cursor: UInt64?
@@ -279,12 +278,9 @@ extension StoreTransaction {
         }
         try self.run(
             "update facts set copy = $1, solution_revoked = $2, operator_revision = $3",
-            [.text(copy.text), .flag(facts.isSolutionRevoked), .number(facts.operatorValues.revision)]
+            [.text(copy.text), .flag(facts.isSolutionRevoked), .number(facts.operatorRevision)]
         )
         try OpenEpochs(facts.epochs).run(in: self)
-        for (name, value) in facts.operatorValues.values { try self.set(name, to: value) }
-        for version in facts.vaultVersions { try self.add(version) }
-        if let refresh = facts.refresh { try self.keep(refresh) }
         return true
     }
 
@@ -315,25 +311,10 @@ extension StoreTransaction {
         guard !copy.isFinished, try self.copyMark() == copy else { throw StoreError.corrupt }
     }
 
-    func add(_ entries: [CopiedEntry], to list: CopiedList, of copy: CopyMark) throws {
+    func add(_ rows: [[ColumnValue]], to table: SideTable, of copy: CopyMark) throws {
         try self.require(copy)
-        let (table, columns) = (list.table.rawValue, list.table.columns)
-        let keys = PostgreSQLValue.byteArrays(entries.map(\.key))
-        guard list.hasTimes else {
-            try self.run(
-                "insert into \(table) (\(columns[0])) select unnest($1::bytea[]) on conflict do nothing",
-                [keys]
-            )
-            return
-        }
-        let times = entries.map { "\($0.at.milliseconds)" }.joined(separator: ",")
-        try self.run(
-            """
-            insert into \(table) (\(columns.joined(separator: ", ")))
-            select * from unnest($1::bytea[], string_to_array($2, ',')::bigint[]) on conflict do nothing
-            """,
-            [keys, .text(times)]
-        )
+        let addition = SideStatement.insert(into: table, ifKnown: .stays)
+        for row in rows { _ = try self.query(addition, row) }
     }
 
     /// Writes wallets and all their rows in one statement.

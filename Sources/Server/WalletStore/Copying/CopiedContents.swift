@@ -12,49 +12,12 @@ package struct CopiedPage: Sendable {
     package var next: UInt64?
 }
 
-/// A list in a store that does not belong to a single wallet.
-package enum CopiedList: UInt8, CaseIterable, Sendable {
-    /// The MACs of denied recovery codes, each with the time at which it was denied.
-    case deniedRecoveryCodes = 1
-    /// The digests of hardware keys that are not allowed to register again.
-    ///
-    /// These entries have no time.
-    case barredHardwareKeys
-    /// The digests of purged wallets' deletion codes, each with the time of the revocation.
-    case purgedCodes
-
-    /// The list's table, whose columns are the key and, if the list has times, the time.
-    package var table: SideTable {
-        switch self {
-        case .deniedRecoveryCodes: .deniedRecoveryCodes
-        case .barredHardwareKeys: .barredHardwareKeys
-        case .purgedCodes: .purgedCodes
-        }
-    }
-
-    package var hasTimes: Bool { self.table.columns.count > 1 }
-
-    /// The statement that reads the entries after a key, up to a number of them.
-    fileprivate var page: SideStatement {
-        .read(self.table, where: (self.table.columns[0], .isAbove), isLimited: true)
-    }
-}
-
-/// A list entry.
-package struct CopiedEntry: Hashable, Sendable {
-    package var key: [UInt8]
-    /// The time of the entry, or zero if the list has no times.
-    package var at: Timestamp
-}
-
 /// Facts that concern the whole store.
 package struct CopiedFacts: Hashable, Sendable {
     package var isSolutionRevoked: Bool
-    package var operatorValues: OperatorValues
+    package var operatorRevision: Int64
+    /// The epochs, which are also rows of a side table.
     package var epochs: [StoredEpoch]
-    package var vaultVersions: [StoredVaultVersion]
-    /// The share refresh in progress, if any.
-    package var refresh: ShareRefresh?
 }
 
 package struct FactsToCopy: StoreStep {
@@ -63,35 +26,38 @@ package struct FactsToCopy: StoreStep {
     package init() {}
 
     package func run(in rows: some Rows) throws -> CopiedFacts {
-        var values = try ReadOperatorValues().run(in: rows)
-        values.values[StoreConnection.movedTo] = nil
+        guard let revision = try rows.operatorRevision() else { throw StoreError.corrupt }
         return CopiedFacts(
             isSolutionRevoked: rows.facts.isSolutionRevoked,
-            operatorValues: values,
-            epochs: try StoredEpochs().run(in: rows),
-            vaultVersions: try rows.vaultVersions(),
-            refresh: try rows.shareRefresh()
+            operatorRevision: revision,
+            epochs: try StoredEpochs().run(in: rows)
         )
     }
 }
 
-/// Returns the next entries of a list in key order.
-package struct EntriesToCopy: StoreStep {
-    let list: CopiedList
-    let after: [UInt8]?
+extension SideTable {
+    /// The tables whose rows are copied as they are; the others are copied with the wallets.
+    package static let copied = SideTable.allCases.filter { $0 != .unopened }
+}
+
+/// Returns the next rows of a side table, and the key to continue after, or nil at the end.
+package struct RowsToCopy: StoreStep {
+    let table: SideTable
+    let after: ColumnValue?
     let limit: Int
     package static let access = StepAccess.reading
 
-    package init(of list: CopiedList, after: [UInt8]?, limit: Int) {
-        (self.list, self.after, self.limit) = (list, after, limit)
+    package init(of table: SideTable, after: ColumnValue?, limit: Int) {
+        (self.table, self.after, self.limit) = (table, after, limit)
     }
 
-    package func run(in rows: some Rows) throws -> [CopiedEntry] {
-        let page = try rows.query(self.list.page, [.bytes(self.after ?? []), .number(Int64(self.limit))])
-        return try page.map { entry in
-            let time = self.list.hasTimes ? try entry.time(1) : Timestamp(milliseconds: 0)
-            return CopiedEntry(key: try entry.bytes(0), at: time)
+    package func run(in rows: some Rows) throws -> (rows: [[ColumnValue]], next: ColumnValue?) {
+        let statement = SideStatement.read(self.table, where: (self.table.columns[0], .isAbove), isLimited: true)
+        let kinds = self.table.kinds
+        let page = try rows.query(statement, [self.after ?? kinds[0].least, .number(Int64(self.limit))]).map { row in
+            try kinds.enumerated().map { try row.value($0.offset, $0.element) }
         }
+        return (page.filter { $0[0] != .text(StoreConnection.movedTo) }, page.count < self.limit ? nil : page.last?[0])
     }
 }
 
@@ -139,7 +105,7 @@ package struct CopyDigest: Hashable, Sendable {
 
     private enum Part: UInt8 {
         case facts = 1
-        case entry, wallet
+        case row, wallet
     }
 
     package init() {}
@@ -147,79 +113,49 @@ package struct CopyDigest: Hashable, Sendable {
     package var hex: String { self.value.hex }
 
     package mutating func add(_ facts: CopiedFacts) {
-        var fields = Fields()
-        fields.add(facts.isSolutionRevoked ? 1 : 0)
-        fields.add(facts.operatorValues.revision)
-        fields.add(Int64(facts.operatorValues.values.count))
-        for (name, value) in facts.operatorValues.values.sorted(by: { $0.key < $1.key }) {
-            fields.add(Array(name.utf8))
-            fields.add(Array(value.text.utf8))
-            fields.add(value.setAt.milliseconds)
-        }
-        fields.add(Int64(facts.epochs.count))
-        for epoch in facts.epochs {
-            fields.add(Int64(epoch.number))
-            fields.add(Array(epoch.rule.rawValue.utf8))
-            fields.add(epoch.openedAt.milliseconds)
-            fields.add(epoch.mac)
-        }
-        fields.add(Int64(facts.vaultVersions.count))
-        for version in facts.vaultVersions {
-            fields.add(Int64(version.version))
-            fields.add(version.activeSince.milliseconds)
-            fields.add(version.sealedAnewAt?.milliseconds)
-            fields.add(version.check)
-        }
-        fields.add(facts.refresh?.begunAt.milliseconds)
-        fields.add(facts.refresh?.cursor)
-        fields.add(facts.refresh?.last)
-        self.add(.facts, fields)
+        self.add(.facts, [.number(facts.isSolutionRevoked ? 1 : 0), .number(facts.operatorRevision)])
     }
 
-    package mutating func add(_ entry: CopiedEntry, of list: CopiedList) {
-        var fields = Fields()
-        fields.add(Int64(list.rawValue))
-        fields.add(entry.key)
-        fields.add(entry.at.milliseconds)
-        self.add(.entry, fields)
+    package mutating func add(_ row: [ColumnValue], of table: SideTable) {
+        self.add(.row, [.text(table.rawValue)] + row)
     }
 
     package mutating func add(_ wallet: WholeWallet) {
-        var fields = Fields()
-        fields.add(wallet.row.key.number)
-        for value in [
-            wallet.id.bytes, wallet.attempts, wallet.row.state.encoded(), wallet.row.pinKeyID.bytes,
-            wallet.row.unlockShare, wallet.row.identity, wallet.row.presenceShare, wallet.row.deletionCode,
-            wallet.row.recoveryMAC, wallet.row.hardwareKey.bytes,
-        ] { fields.add(value) }
-        for value in [wallet.next.unlock, wallet.next.presence, wallet.deletionDigest] { fields.add(value) }
-        fields.add(wallet.registeredAt.milliseconds)
-        fields.add(wallet.attested.map { Array($0.utf8) })
-        for time in [wallet.unopenedSince, wallet.endedAt, wallet.lastSession] { fields.add(time?.milliseconds) }
-        fields.add(wallet.isBlockRecorded ? 1 : 0)
-        self.add(.wallet, fields)
+        let row = wallet.row
+        let bytes = [
+            wallet.id.bytes, wallet.attempts, row.state.encoded(), row.pinKeyID.bytes, row.unlockShare, row.identity,
+            row.presenceShare, row.deletionCode, row.recoveryMAC, row.hardwareKey.bytes, wallet.next.unlock,
+            wallet.next.presence, wallet.deletionDigest,
+        ].map { $0.map { ColumnValue.bytes($0) } ?? .null }
+        let times = [wallet.registeredAt, wallet.unopenedSince, wallet.endedAt, wallet.lastSession]
+        self.add(
+            .wallet,
+            [.number(row.key.number)] + bytes + times.map { ColumnValue($0) }
+                + [wallet.attested.map { .text($0) } ?? .null, .number(wallet.isBlockRecorded ? 1 : 0)]
+        )
         self.wallets += 1
     }
 
-    private mutating func add(_ part: Part, _ fields: Fields) {
-        let bytes = self.value + fields.bytes
+    /// Hashes values in an unambiguous encoding: each begins with its kind and, unless it is a number, its length.
+    private mutating func add(_ part: Part, _ values: [ColumnValue]) {
+        var bytes = self.value
+        func append(_ kind: UInt8, _ field: [UInt8]) {
+            bytes.append(kind)
+            bytes.append(bigEndian: UInt64(field.count), byteCount: 8)
+            bytes += field
+        }
+        for value in values {
+            switch value {
+            case .null: bytes.append(0)
+            case .number(let number):
+                bytes.append(1)
+                bytes.append(bigEndian: UInt64(bitPattern: number), byteCount: 8)
+            case .text(let text): append(2, Array(text.utf8))
+            case .bytes(let field): append(3, field)
+            }
+        }
         self.value.removeAll(keepingCapacity: true)
         self.value.appendSHA256(of: part.rawValue, bytes[...])
-    }
-
-    /// Encodes values unambiguously: each is written with its length, or marked as missing.
-    private struct Fields {
-        private(set) var bytes: [UInt8] = []
-
-        mutating func add(_ value: [UInt8]?) {
-            self.bytes.append(bigEndian: value.map { UInt64($0.count) + 1 } ?? 0, byteCount: 8)
-            if let value { self.bytes += value }
-        }
-
-        mutating func add(_ number: Int64?) {
-            self.bytes.append(number == nil ? 0 : 1)
-            self.bytes.append(bigEndian: UInt64(bitPattern: number ?? 0), byteCount: 8)
-        }
     }
 }
 
@@ -243,10 +179,7 @@ extension StoreConnection {
     }
 
     func noteMoved(to copy: String) throws {
-        try self.db.execute(
-            sql: "INSERT OR REPLACE INTO operator_values (name, value, set_at) VALUES (?, ?, 0)",
-            arguments: [Self.movedTo, copy]
-        )
+        try self.set(Self.movedTo, to: OperatorValues.Value(copy, setAt: Timestamp(milliseconds: 0)))
         try self.db.execute(sql: "PRAGMA application_id = \(Schema.movedID)")
     }
 }

@@ -58,7 +58,7 @@ private let setting = SideStatement.insert(into: .operatorValues, ifKnown: .isRe
 private let unsetting = SideStatement.delete(from: .operatorValues, where: ("name", .equals))
 
 extension Rows {
-    package func set(_ name: String, to value: OperatorValues.Value) throws {
+    func set(_ name: String, to value: OperatorValues.Value) throws {
         try self.query(setting, [.text(name), .text(value.text), .number(value.setAt.milliseconds)])
     }
 }

@@ -68,7 +68,7 @@ extension Rows {
         return try self.find(.next(after: after, last: UInt64(bitPattern: last), limit: limit)).wallets
     }
 
-    package func keep(_ refresh: ShareRefresh) throws {
+    fileprivate func keep(_ refresh: ShareRefresh) throws {
         try self.query(beginning, refresh.values)
     }
 }

@@ -22,6 +22,35 @@ package enum SideTable: String, CaseIterable, Sendable {
         case .vaultVersions: ["version", "active_since", "sealed_anew_at", "key_check"]
         }
     }
+
+    /// The kinds of the columns.
+    var kinds: [ColumnKind] {
+        switch self {
+        case .barredHardwareKeys: [.bytes]
+        case .deniedRecoveryCodes, .purgedCodes: [.bytes, .number]
+        case .epochs: [.number, .text, .number, .bytes]
+        case .operatorValues: [.text, .text, .number]
+        case .shareRefresh: [.number, .number, .number]
+        case .unopened: [.number, .bytes, .number]
+        case .vaultVersions: [.number, .number, .number, .bytes]
+        }
+    }
+}
+
+/// The kind of a column's values, any of which may be NULL.
+enum ColumnKind {
+    case number
+    case text
+    case bytes
+
+    /// A value below every key of this kind.
+    var least: ColumnValue {
+        switch self {
+        case .number: .number(.min)
+        case .text: .text("")
+        case .bytes: .bytes([])
+        }
+    }
 }
 
 /// A statement on a side table, without its values.

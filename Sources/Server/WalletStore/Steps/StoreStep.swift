@@ -160,6 +160,14 @@ extension StoredColumns {
         return bytes
     }
 
+    func value(_ column: Int, _ kind: ColumnKind) throws -> ColumnValue {
+        switch kind {
+        case .number: self.numberIfAny(column).map { .number($0) } ?? .null
+        case .text: self.textIfAny(column).map { .text($0) } ?? .null
+        case .bytes: try self.bytesIfAny(column).map { .bytes($0) } ?? .null
+        }
+    }
+
     package func timeIfAny(_ column: Int) -> Timestamp? { self.numberIfAny(column).map { Timestamp(milliseconds: $0) } }
 
     /// Returns a time in milliseconds.

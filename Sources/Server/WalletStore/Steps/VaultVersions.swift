@@ -37,7 +37,7 @@ extension Rows {
     }
 
     /// Does nothing if the version is known.
-    package func add(_ version: StoredVaultVersion) throws {
+    fileprivate func add(_ version: StoredVaultVersion) throws {
         try self.query(
             addition,
             [
