@@ -90,13 +90,19 @@ package struct GatedStore: WalletStore {
         self.committed = committed
     }
 
+    /// - Parameter destroys: Whether the step destroys shares; otherwise the log is not emptied for it.
     private func watched<Result>(
+        destroys: Bool = true,
         _ step: () async throws(StoreError) -> Result
     ) async throws(StoreError) -> Result {
         try await self.watch(.beforeCommit)
         let result = try await step()
         try self.committed()
-        try await self.watch(.afterCommit)
+        do throws(StoreError) {
+            try await self.watch(.afterCommit)
+        } catch {
+            if destroys || error != .notErased { throw error }
+        }
         return result
     }
 
@@ -126,7 +132,11 @@ package struct GatedStore: WalletStore {
 
     package func perform<Step: StoreStep>(_ step: Step) async throws(StoreError) -> Step.Answer {
         switch step {
-        case is RevokeByDeletionCode, is EndAllOrNone, is EndWallets, is DenyCode, is SetSolutionRevoked:
+        case is DenyCode:
+            return try await self.watched(destroys: false) { () throws(StoreError) in
+                try await self.store.perform(step)
+            }
+        case is RevokeByDeletionCode, is EndAllOrNone, is EndWallets, is SetSolutionRevoked:
             return try await self.watched { () throws(StoreError) in try await self.store.perform(step) }
         case is NoteRecordedBlocks, is KeepLastSessions:
             try self.keeping()
