@@ -75,24 +75,11 @@ struct StoredValues: HeldWallet, Sendable {
 
     /// A newly registered wallet.
     init(registering registration: NewRegistration, epoch: UInt32) {
-        var state = WalletState()
-        state.epoch = epoch
-        state.assertionCounter = registration.assertionCounter
         self.id = registration.walletID
         self.onFile = []
         self.version = 1
         self.shareKey = SecretBytes.random(count: NarrowRow.shareKeyByteCount).exposedBytes()
-        let row = WalletRow(
-            key: WalletKey(number: 0),
-            state: state,
-            pinKeyID: registration.pinKeyID,
-            unlockShare: registration.unlockShare,
-            identity: registration.identity,
-            presenceShare: registration.presenceShare,
-            deletionCode: registration.deletionCode?.sealed ?? [],
-            recoveryMAC: [UInt8](repeating: 0, count: WalletRow.recoveryMACByteCount),
-            hardwareKey: registration.hardwareKeyDigest
-        )
+        let row = WalletRow(registering: registration, as: WalletKey(number: 0), in: epoch)
         self.wallet = StoredWallet(row: row, attempts: KeptAttempts(), next: NextShares())
     }
 

@@ -51,6 +51,23 @@ package struct WalletRow: Hashable, Sendable {
         self.hardwareKey = hardwareKey
     }
 
+    /// The row of a newly registered wallet, which no earlier epoch charges.
+    package init(registering registration: NewRegistration, as key: WalletKey, in epoch: UInt32) {
+        self.init(
+            key: key,
+            state: WalletState(),
+            pinKeyID: registration.pinKeyID,
+            unlockShare: registration.unlockShare,
+            identity: registration.identity,
+            presenceShare: registration.presenceShare,
+            deletionCode: registration.deletionCode?.sealed ?? [],
+            recoveryMAC: [UInt8](repeating: 0, count: Self.recoveryMACByteCount),
+            hardwareKey: registration.hardwareKeyDigest
+        )
+        self.state.epoch = epoch
+        self.state.assertionCounter = registration.assertionCounter
+    }
+
     /// Permanently ends the wallet and overwrites both shares and the deletion code in full.
     package mutating func revoke(_ revocation: Revocation, at now: Timestamp) {
         self.state.revocation = revocation

@@ -18,19 +18,15 @@ extension StoreConnection {
                 && registration.deletionCode?.sealed.count ?? 0 <= Self.largestShare,
             "sealed shares and codes must fit into a row"
         )
-        var state = WalletState()
-        state.epoch = self.facts.epoch
-        state.assertionCounter = registration.assertionCounter
+        let row = WalletRow(registering: registration, as: WalletKey(number: 0), in: self.facts.epoch)
         try self.db.makeStatement(
             sql: """
                 INSERT INTO wallets (\(WalletRow.columns), id, deletion_digest, registered_at)
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).run([
-            nil, state.encoded().blob, registration.pinKeyID.blob, registration.unlockShare.blob,
-            registration.identity.blob, registration.presenceShare.blob,
-            (registration.deletionCode?.sealed ?? []).blob,
-            [UInt8](repeating: 0, count: WalletRow.recoveryMACByteCount).blob, registration.hardwareKeyDigest.blob,
+            nil, row.state.encoded().blob, row.pinKeyID.blob, row.unlockShare.blob, row.identity.blob,
+            row.presenceShare.blob, row.deletionCode.blob, row.recoveryMAC.blob, row.hardwareKey.blob,
             registration.walletID.blob, registration.deletionCode?.digest.blob, registration.now.milliseconds,
         ])
         let key = self.db.lastInsertedRowID
