@@ -268,11 +268,13 @@ let tests: [Target] = [
         "OperatorChannelsTests",
         "ChildPrograms MetricsEndpoint OperatorChannels Telemetry TestSupport Vocabulary Logging NIOCore NIOPosix"
     ),
+    // A store in memory, for tests of the rules, the explorer and the simulator.
+    .module("Tests/DictionaryStore", "PINPolicy Vocabulary WalletStore"),
     .tests(
         "WalletStoreTests",
         """
-        HostSystem PINPolicy PostgreSQLClient PostgreSQLStore PreparedSQL Secrets Statements TestSupport \
-        Vocabulary WalletStore GRDB MetricsTestKit
+        DictionaryStore HostSystem PINPolicy PostgreSQLClient PostgreSQLStore PreparedSQL Secrets Statements \
+        TestSupport Vocabulary WalletStore GRDB MetricsTestKit
         """
     ),
     .tests("ServerSettingsTests", "ConfigText ServerSettings Vocabulary"),

@@ -1,3 +1,4 @@
+import DictionaryStore
 import PINPolicy
 import PostgreSQLClient
 import TestSupport
@@ -171,15 +172,16 @@ struct EpochTests {
         let place = try await kind.place()
         let store = try await place.open()
         let wallet = try await TestWallet(in: store)
-        if let store = store as? SQLiteWalletStore {
-            try await store.queue.perform { connection in
+        switch place {
+        case .sqlite:
+            try await #require(store as? SQLiteWalletStore).queue.perform { connection in
                 guard var row = try connection.wallet(wallet.id) else { throw StoreError.corrupt }
                 row.state.epoch = 7
                 try connection.keep(row)
             }
-        } else {
-            // The last byte of the epoch, minus one.
-            try place.change("update wallets set record = set_byte(record, 81, 6)")
+        // The last byte of the epoch, minus one.
+        case .postgreSQL: try place.change("update wallets set record = set_byte(record, 81, 6)")
+        case .dictionary(let contents): contents.withLock { $0.wallets[wallet.id]?.row.state.epoch = 7 }
         }
         await #expect(throws: StoreError.corrupt) { try await store.outcome(of: wallet.attempt(right: true)) }
     }
@@ -187,9 +189,9 @@ struct EpochTests {
     @Test(
         "epochs survive a restart, and records with a gap or an unknown rule are rejected",
         arguments: StoreKind.allCases,
-        ["DELETE FROM epochs WHERE number = 2", "UPDATE epochs SET rule = 'mild'"]
+        Damage.allCases
     )
-    func records(kind: StoreKind, damage: String) async throws {
+    func records(kind: StoreKind, damage: Damage) async throws {
         let place = try await kind.place()
         let store = try await place.open()
         try await self.open(.strict, in: store)
@@ -198,18 +200,39 @@ struct EpochTests {
         let again = try await place.open()
         #expect(try await again.epochs().map(\.rule) == [.strict, .trust])
         await again.close()
-        try place.change(damage)
-        switch kind {
-        case .sqlite: await #expect(throws: StoreOpenError.notAStore) { try await place.open() }
+        switch place {
+        case .sqlite:
+            try place.change(damage.rawValue)
+            await #expect(throws: StoreOpenError.notAStore) { try await place.open() }
         case .postgreSQL:
+            try place.change(damage.rawValue)
             await #expect(throws: PostgreSQLStoreOpenError.unreachable("corrupt")) { try await place.open() }
+        case .dictionary(let contents):
+            let (statement, values) = damage.statement
+            try contents.withLock { _ = try $0.sides.carryOut(statement, values) }
+            await #expect(throws: StoreError.corrupt) { try await place.open().epochs() }
+        }
+    }
+
+    /// Damage of the records, as SQL.
+    enum Damage: String, CaseIterable, Sendable {
+        case gap = "DELETE FROM epochs WHERE number = 2"
+        case unknownRule = "UPDATE epochs SET rule = 'mild'"
+
+        fileprivate var statement: (SideStatement, [ColumnValue]) {
+            switch self {
+            case .gap: (.delete(from: .epochs, where: ("number", .equals)), [.number(2)])
+            case .unknownRule: (.update(.epochs, "rule"), [.text("mild")])
+            }
         }
     }
 
     /// Guesses and restores in random order, compared with a model of plain numbers.
     @Test(
         "in any order of guesses and restores, no wallet has more guesses than the rules leave it",
-        arguments: [(StoreKind.sqlite, UInt64(11), 400), (.sqlite, 12, 400), (.postgreSQL, 13, 120)]
+        arguments: [
+            (StoreKind.sqlite, UInt64(11), 400), (.sqlite, 12, 400), (.postgreSQL, 13, 120), (.dictionary, 14, 400),
+        ]
     )
     func model(kind: StoreKind, seed: UInt64, steps: Int) async throws {
         let place = try await kind.place()
@@ -264,6 +287,7 @@ extension StorePlace {
                 .flatMap { NarrowRow(decoding: $0) }?.state
         case (_, let store as SQLiteWalletStore):
             return try await store.queue.perform { try $0.wallet(wallet)?.state }
+        case (.dictionary(let contents), _): return contents.withLock { $0.wallets[wallet]?.row.state }
         default: return nil
         }
     }

@@ -7,7 +7,7 @@ import WalletStore
 struct GuessingTests {
     @Test(
         "one round of parallel guesses is judged; with the clock moved past each block, rounds × attempts in all",
-        arguments: [(StoreKind.sqlite, 2000), (.postgreSQL, 12)]
+        arguments: [(StoreKind.sqlite, 2000), (.postgreSQL, 12), (.dictionary, 2000)]
     )
     func burst(kind: StoreKind, count: Int) async throws {
         let place = try await kind.place()
@@ -28,7 +28,7 @@ struct GuessingTests {
 
     @Test(
         "with blocks of zero length, one burst is judged exactly rounds × attempts times",
-        arguments: [(StoreKind.sqlite, 2000), (.postgreSQL, 24)]
+        arguments: [(StoreKind.sqlite, 2000), (.postgreSQL, 24), (.dictionary, 2000)]
     )
     func zeroBlocks(kind: StoreKind, count: Int) async throws {
         let place = try await kind.place()
@@ -39,10 +39,13 @@ struct GuessingTests {
         #expect(verdicts.blockedPermanently == count - 16)
     }
 
-    @Test("a right PIN among 16 parallel guesses is accepted at most once in four")
-    func oneRight() async throws {
-        let folder = TemporaryFolder()
-        let store = try folder.store()
+    @Test(
+        "a right PIN among 16 parallel guesses is accepted at most once in four",
+        arguments: [StoreKind.sqlite, .dictionary]
+    )
+    func oneRight(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
         var entered = 0
         for _ in 0..<200 {
             let wallet = try await TestWallet(in: store)

@@ -84,23 +84,26 @@ struct NextSharesTests {
         #expect(covered.count == 1 && !covered.contains(later.id))
     }
 
-    @Test("a wallet that takes the row number or the id of a removed one gets none of its next shares")
-    func reusedNumber() async throws {
-        let removed = try await TestWallet(in: self.store, opened: false)
-        try await self.store.beginShareRefresh(at: TestWallet.start)
-        let reached = try #require(try await self.store.walletsToRefresh(limit: 10))
+    @Test(
+        "a wallet that takes the row number or the id of a removed one gets none of its next shares",
+        arguments: StoreKind.allCases
+    )
+    func reusedNumber(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        let removed = try await TestWallet(in: store, opened: false)
+        try await store.beginShareRefresh(at: TestWallet.start)
+        let reached = try #require(try await store.walletsToRefresh(limit: 10))
         #expect(reached.map(\.walletID) == [removed.id])
-        #expect(try await self.store.sweep(unopenedSince: TestWallet.start + .seconds(1)) == 1)
-        let other = try await TestWallet(in: self.store)
-        guard case .registered = try await self.store.register(removed.registration()) else {
+        #expect(try await store.sweep(unopenedSince: TestWallet.start + .seconds(1)) == 1)
+        let other = try await TestWallet(in: store)
+        guard case .registered = try await store.register(removed.registration()) else {
             Issue.record("the removed wallet's token cannot be used again")
             return
         }
         let next = NextShares(unlock: TestWallet.bytes(80), presence: TestWallet.bytes(80))
-        try await self.store.offer(
-            reached.map { OfferedShares(cursor: $0.cursor, walletID: $0.walletID, next: next) }
-        )
-        #expect(try await self.store.unconfirmedShares() == 0)
+        try await store.offer(reached.map { OfferedShares(cursor: $0.cursor, walletID: $0.walletID, next: next) })
+        #expect(try await store.unconfirmedShares() == 0)
         #expect(try await self.confirm(other, next) == .notOffered)
     }
 

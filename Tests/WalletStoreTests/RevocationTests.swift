@@ -115,9 +115,9 @@ struct RevocationTests {
     /// Adds more wallets than two steps of a search examine.
     private func fill(_ place: StorePlace, _ store: any WalletStore) async throws {
         switch place {
-        case .sqlite:
+        case .sqlite, .dictionary:
             try await withThrowingDiscardingTaskGroup { group in
-                for _ in 0..<(2 * SQLiteWalletStore.searchedAtOnce + 10) {
+                for _ in 0..<(2 * store.limits.searchedAtOnce + 10) {
                     group.addTask { _ = try await TestWallet(in: store, opened: false) }
                 }
             }

@@ -1,3 +1,4 @@
+import DictionaryStore
 import GRDB
 import PostgreSQLClient
 import PostgreSQLStore
@@ -8,12 +9,14 @@ import WalletStore
 enum StoreKind: String, CaseIterable, Sendable {
     case sqlite
     case postgreSQL
+    case dictionary
 
     /// Returns a place with an empty store.
     func place() async throws -> StorePlace {
         switch self {
         case .sqlite: .sqlite(TemporaryFolder())
         case .postgreSQL: .postgreSQL(try await PostgreSQLPlace())
+        case .dictionary: .dictionary(DictionaryStore.Contents())
         }
     }
 }
@@ -22,17 +25,19 @@ enum StoreKind: String, CaseIterable, Sendable {
 enum StorePlace: Sendable {
     case sqlite(TemporaryFolder)
     case postgreSQL(PostgreSQLPlace)
+    case dictionary(DictionaryStore.Contents)
 
     func open() async throws -> any ServedStore {
         switch self {
         case .sqlite(let folder): try folder.store()
         case .postgreSQL(let place): try await place.open()
+        case .dictionary(let contents): DictionaryStore(contents, by: .test)
         }
     }
 
     /// Runs a statement on the database directly.
     ///
-    /// A store in a file must be closed.
+    /// A store in a file must be closed. A dictionary has no statements.
     func change(_ sql: String) throws {
         switch self {
         case .sqlite(let folder):
@@ -40,6 +45,7 @@ enum StorePlace: Sendable {
             try database.writeWithoutTransaction { try $0.execute(sql: sql) }
             try database.close()
         case .postgreSQL(let place): try place.connect().run(sql)
+        case .dictionary: preconditionFailure("a dictionary has no statements")
         }
     }
 
@@ -54,6 +60,17 @@ enum StorePlace: Sendable {
             defer { try? database.close() }
             return try database.read { try Int64.fetchOne($0, sql: sql) }
         case .postgreSQL(let place): return try place.connect().run(sql).number(0, 0)
+        case .dictionary(let contents): return contents.withLock { $0.count(of: table) }
+        }
+    }
+}
+
+extension DictionaryTables {
+    fileprivate func count(of table: String) -> Int64? {
+        switch table {
+        case "wallets": Int64(self.wallets.count)
+        case "ended": Int64(self.wallets.values.count { $0.endedAt != nil })
+        default: SideTable(rawValue: table).map { Int64(self.sides.count(of: $0)) }
         }
     }
 }
