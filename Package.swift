@@ -397,9 +397,9 @@ let benchmarks: [Target] =
             "Tests/Explore",
             named: "explore",
             """
-            Administration AttestationVerifier AuditLog EmbeddedServer HostSystem PINPolicy PlayedCounterexamples \
-            PostgreSQLStore RemotePINServer Secrets ServerSettings Statements StoreMaintenance Vault Vocabulary \
-            WalletStore Wire GRDB Logging NIOEmbedded
+            Administration AttestationVerifier AuditLog DictionaryStore EmbeddedServer HostSystem PINPolicy \
+            PlayedCounterexamples PostgreSQLStore RemotePINServer Secrets ServerSettings Statements StoreMaintenance \
+            Vault Vocabulary WalletStore Wire Logging NIOEmbedded
             """
         ),
         .program(

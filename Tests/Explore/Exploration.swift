@@ -45,7 +45,7 @@ final class Exploration {
         self.bounds = bounds
         self.progress = progress
         self.run = try ServerRun(phone, policy: policy, folder: folder)
-        let steps: any StoreSteps = bounds.servers == 2 ? PostgreSQLSteps(phone) : try SQLiteSteps(phone)
+        let steps = StoreSteps(phone, isShared: bounds.servers == 2)
         let registration = try self.run.registration()
         self.rows = StoredRows(steps)
         let identity = StoredIdentity(identity: registration.identity, mayRegisterAgain: true)

@@ -1,5 +1,5 @@
+internal import DictionaryStore
 internal import PINPolicy
-internal import Vocabulary
 internal import WalletStore
 
 /// The contents of stores, numbered, with each step on them; every step is computed once.
@@ -19,21 +19,21 @@ final class StoredRows {
         let isBlocked: Bool
     }
 
-    private let steps: any StoreSteps
+    private let steps: StoreSteps
     private(set) var transitions: Set<RowTransition> = []
-    private var all: [Contents] = []
+    private var all: [DictionaryTables] = []
     private var facts: [Facts] = []
-    private var numbers: [Contents: Int32] = [:]
+    private var numbers: [DictionaryTables: Int32] = [:]
     private var done: [Step: Outcome] = [:]
     private var restored: [Restore: Int32] = [:]
 
-    init(_ steps: any StoreSteps) {
+    init(_ steps: StoreSteps) {
         self.steps = steps
     }
 
     var count: Int { self.all.count }
 
-    func number(of contents: Contents) throws -> Int32 {
+    func number(of contents: DictionaryTables) throws -> Int32 {
         if let number = self.numbers[contents] { return number }
         let number = Int32(self.all.count)
         self.all.append(contents)
@@ -57,7 +57,7 @@ final class StoredRows {
         }
         self.done[step] = result
         let (before, after) = (self.facts(in: contents), self.facts(in: result.contents))
-        let waits = result.commits && self.steps is PostgreSQLSteps
+        let waits = result.commits && self.steps.isShared
         if let transition = try RowTransition(operation, result.reply, before, after, commits: waits) {
             self.transitions.insert(transition)
         }
@@ -69,8 +69,7 @@ final class StoredRows {
     func restore(_ contents: Int32, rule: EpochRule, at time: Int8, isEnded: Bool, isBlocked: Bool) throws -> Int32 {
         let restore = Restore(contents: contents, time: time, isEnded: isEnded, isBlocked: isBlocked)
         if let number = self.restored[restore] { return number }
-        guard let steps = self.steps as? SQLiteSteps else { preconditionFailure("only one server has a backup") }
-        let after = try steps.restore(
+        let after = try self.steps.restore(
             self.all[Int(contents)],
             rule: rule,
             at: ServerRun.time(time),
