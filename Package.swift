@@ -406,9 +406,9 @@ let benchmarks: [Target] =
             "Tests/Simulate",
             named: "simulate",
             """
-            Administration AttestationVerifier AuditLog HistoryChecker HostSystem Lab PINPolicy PostgreSQLClient \
-            PostgreSQLStore RemotePINServer Secrets ServerSettings SimulatedPhone StoreMaintenance Transport Vault \
-            Vocabulary WalletCore WalletFlows WalletStore Wire GRDBSQLite Logging NIOCore NIOEmbedded
+            Administration AttestationVerifier AuditLog DictionaryStore HistoryChecker HostSystem Lab PINPolicy \
+            PostgreSQLClient PostgreSQLStore RemotePINServer Secrets ServerSettings SimulatedPhone StoreMaintenance \
+            Transport Vault Vocabulary WalletCore WalletFlows WalletStore Wire GRDBSQLite Logging NIOCore NIOEmbedded
             """
         ),
     ]

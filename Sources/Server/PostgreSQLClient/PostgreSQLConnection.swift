@@ -11,7 +11,7 @@ internal import Glibc
 /// commit, and a failover loses it.
 ///
 /// Safety invariant: the pointer is freed once, by ``close()``, which removes it.
-@safe package final class PostgreSQLConnection: DatabaseConnection {
+@safe package final class PostgreSQLConnection {
     private var connection: OpaquePointer?
     private let notices = Notices()
     /// The names of prepared statements, by their text.
@@ -97,10 +97,13 @@ internal import Glibc
     }
 
     /// Runs one statement, which is prepared on first use.
-    package func perform(
+    ///
+    /// - Parameter commits: True if the statement ends with a commit: `COMMIT`, or a change outside a transaction. If
+    ///   its answer is missing, is late, or comes with a notice, the outcome is unknown.
+    package func run(
         _ statement: String,
-        _ values: [PostgreSQLValue],
-        commits: Bool,
+        _ values: [PostgreSQLValue] = [],
+        commits: Bool = false,
         within limit: Duration
     ) throws(PostgreSQLFailure) -> PostgreSQLRows {
         let deadline = ContinuousClock.now + limit
@@ -119,6 +122,8 @@ internal import Glibc
         }
     }
 
+    /// Waits until the database notifies this connection (`listen`), `pipe` is woken, or the time is over; returns the
+    /// notified channels.
     package func notifications(
         orWoken pipe: WakePipe,
         until deadline: ContinuousClock.Instant

@@ -39,7 +39,7 @@ package final class PostgreSQLWalletStore: ServedStore {
     package static func create(_ parts: StoreParts) async throws(PostgreSQLStoreOpenError) {
         try await self.onThread(of: parts.machine) {
             let connection = try parts.machine.connect(parts.target, parts.timeLimit)
-            _ = try connection.run(Schema.searchPath, within: parts.timeLimit)
+            _ = try connection.run(.session(.setSearchPath), within: parts.timeLimit)
             try parts.schema.create(on: connection, parts)
         }
     }

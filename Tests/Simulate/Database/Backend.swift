@@ -1,4 +1,5 @@
 internal import PostgreSQLClient
+internal import Vocabulary
 
 /// The database's end of a connection.
 final class Backend {
@@ -72,9 +73,11 @@ enum DatabaseAnswer {
 enum DatabaseLock: Hashable {
     case facts
     case revocationCount
-    case commitNumber(String)
+    case commitNumber(DatabaseTables.Lane)
     case lease(String)
-    case wallet([UInt8])
-    case row(String, [UInt8])
+    case wallet(WalletID)
+    case recoveryCode([UInt8])
     case advisory(Int64)
+    /// The lock of the server that does the maintenance.
+    case maintenance
 }

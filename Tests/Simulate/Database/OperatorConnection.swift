@@ -18,13 +18,12 @@ final class OperatorConnection: DatabaseConnection {
 
     func close() { self.isOpen = false }
 
-    func perform(
-        _ statement: String,
-        _ values: [PostgreSQLValue],
+    func run(
+        _ statement: StoreStatement,
         commits: Bool,
         within limit: Duration
     ) throws(PostgreSQLFailure) -> PostgreSQLRows {
-        let answer = Self.turn.withLock { _ in self.database.carryOut(statement, values, on: self.backend) }
+        let answer = Self.turn.withLock { _ in self.database.carryOut(statement, on: self.backend) }
         guard case .rows(let rows, _) = answer else { throw .rejected(state: "XX000", message: "rejected") }
         return PostgreSQLRows(rows)
     }

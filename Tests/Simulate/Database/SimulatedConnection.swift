@@ -1,4 +1,5 @@
 internal import PostgreSQLClient
+internal import PostgreSQLStore
 internal import RemotePINServer
 
 /// A connection to the simulated database: what `PostgreSQLConnection` is to PostgreSQL.
@@ -36,15 +37,14 @@ final class SimulatedConnection: DatabaseConnection {
         self.database.clientCloses(backend)
     }
 
-    func perform(
-        _ statement: String,
-        _ values: [PostgreSQLValue],
+    func run(
+        _ statement: StoreStatement,
         commits: Bool,
         within limit: Duration
     ) throws(PostgreSQLFailure) -> PostgreSQLRows {
         guard let backend = self.backend else { throw .disconnected("the connection is closed") }
         let answer: DatabaseAnswer? = SimulatedThread.wait(atMost: limit.microseconds) { answer in
-            self.database.receive(statement, values, on: backend, answer)
+            self.database.receive(statement, on: backend, answer)
         }
         switch answer {
         case .rows(let rows, isWarned: false)?: return PostgreSQLRows(rows)

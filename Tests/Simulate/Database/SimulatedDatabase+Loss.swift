@@ -10,10 +10,10 @@ extension SimulatedDatabase {
 
     /// An older standby becomes the primary, without at least this many of the confirmed commits.
     func failOverLosing(_ count: Int) {
-        let leases = self.standby.leases.mapValues(\.instance)
+        let leases = self.standby.leases.mapValues(\.holder.instance)
         let older = self.history.last {
             // The promises about leases hold only if the standby has all leases.
-            $0.tables.leases.mapValues(\.instance) == leases
+            $0.tables.leases.mapValues(\.holder.instance) == leases
                 && $0.tables.countedCommits <= self.standby.countedCommits - Int64(count)
         }
         if let older {
@@ -55,17 +55,15 @@ extension SimulatedDatabase {
 
     /// The number of a server's commits of an epoch that later ones took into account.
     func accountedCommits(of server: String, in epoch: Int) -> UInt64 {
-        guard let numbers = self.visible.accounted["\(server) \(epoch)"]?.numbers else { return 0 }
-        // The numbers of both lanes, and the total.
-        return UInt64(max(numbers[2], numbers[0] + numbers[1]))
+        self.visible.accounted.first { $0.server == server && $0.epoch == Int64(epoch) }?.leastTotal ?? 0
     }
 
     /// Carries out a statement of an operator's program.
-    func carryOut(_ text: String, _ values: [PostgreSQLValue], on backend: Backend) -> DatabaseAnswer {
+    func carryOut(_ statement: StoreStatement, on backend: Backend) -> DatabaseAnswer {
         self.isOutside = true
         defer { self.isOutside = false }
         var answer = DatabaseAnswer.lost
-        self.execute(text, values, on: backend) { answer = $0 }
+        self.execute(statement, on: backend) { answer = $0 }
         return answer
     }
 

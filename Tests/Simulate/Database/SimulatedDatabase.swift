@@ -1,9 +1,10 @@
 internal import PostgreSQLClient
+internal import PostgreSQLStore
 
 /// PostgreSQL with a synchronous standby, as the store sees it.
 ///
-/// Statements are recognized by their text (``DatabaseStatement``). Each runs at one moment, sees what is committed and
-/// what its transaction has changed, and waits for the locks that it needs. A commit gets its place in the log at once.
+/// Each statement runs at one moment (``StatementExecution``), sees what is committed and what its transaction has
+/// changed, and waits for the locks that it needs. A commit gets its place in the log at once.
 /// It becomes visible, releases its locks and is answered when the standby has it, or when its wait is cancelled.
 ///
 /// `@unchecked Sendable`: see ``Scheduler``.
@@ -157,8 +158,7 @@ final class SimulatedDatabase: @unchecked Sendable {
 
     /// Takes a statement from a client, which gets at most one answer.
     func receive(
-        _ text: String,
-        _ values: [PostgreSQLValue],
+        _ statement: StoreStatement,
         on backend: Backend,
         _ answer: @escaping (DatabaseAnswer) -> Void
     ) {
@@ -169,7 +169,7 @@ final class SimulatedDatabase: @unchecked Sendable {
         self.scheduler.schedule(after: self.latency, in: self.run.world) {
             guard !backend.isOver, !self.isCut(backend.server) else { return }
             backend.isBusy = true
-            self.execute(text, values, on: backend) { result in
+            self.execute(statement, on: backend) { result in
                 backend.isBusy = false
                 if backend.isAbandoned { self.end(backend) }
                 guard !self.isCut(backend.server) else { return }
@@ -183,39 +183,38 @@ final class SimulatedDatabase: @unchecked Sendable {
     }
 
     func execute(
-        _ text: String,
-        _ values: [PostgreSQLValue],
+        _ statement: StoreStatement,
         on backend: Backend,
         _ answer: @escaping (DatabaseAnswer) -> Void
     ) {
-        switch text {
-        case "begin", "begin read only":
+        func done(_ command: String) -> DatabaseAnswer { .rows(SimulatedRows(command: command), isWarned: false) }
+        switch statement {
+        case .session(.begin):
             backend.transaction = DatabaseTransaction()
-            return answer(.rows(SimulatedRows(command: "BEGIN"), isWarned: false))
-        case "commit", "rollback":
+            return answer(done("BEGIN"))
+        case .session(.rollBack):
+            if let transaction = backend.transaction.take() { self.release(transaction) }
+            return answer(done("ROLLBACK"))
+        case .session(.commit):
             let transaction = backend.transaction.take()
-            guard let transaction, text == "commit", !transaction.hasFailed else {
+            guard let transaction, !transaction.hasFailed else {
                 if let transaction { self.release(transaction) }
-                return answer(.rows(SimulatedRows(command: "ROLLBACK"), isWarned: false))
+                return answer(done("ROLLBACK"))
             }
             return self.commit(transaction) { answer(.rows(SimulatedRows(command: "COMMIT"), isWarned: $0)) }
+        case .sql(let text, _):
+            return self.run.observer.report("the simulated database has no statement: \(text)", inLoss: true)
         default: break
-        }
-        guard let statement = DatabaseStatement.named(text) else {
-            return self.run.observer.report(
-                "the simulated database does not have the statement: \(text)",
-                inLoss: true
-            )
         }
         let isSeparate = backend.transaction == nil
         let transaction = backend.transaction ?? DatabaseTransaction()
         guard !transaction.hasFailed else { return answer(.rejected("25P02")) }
         self.tryOrWait(backend) {
-            var execution = StatementExecution(self, backend, transaction, values)
+            var execution = StatementExecution(self, backend, transaction)
             do {
-                let rows = try statement(&execution)
+                let rows = try execution.carryOut(statement)
                 transaction.changes += execution.changes
-                if !execution.changes.isEmpty { transaction.tables.formUnion(DatabaseStatement.changedTables(text)) }
+                transaction.tables.formUnion(execution.changed)
                 transaction.notified.formUnion(execution.notified)
                 if isSeparate {
                     self.commit(transaction) { answer(.rows(rows, isWarned: $0)) }

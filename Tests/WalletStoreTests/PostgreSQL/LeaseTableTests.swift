@@ -51,7 +51,7 @@ struct LeaseTableTests {
     func isolation() throws {
         let database = self.servers.place.database
         try self.connection.run("alter database \(database) set default_transaction_isolation = serializable")
-        let level = try self.table().session.run("select current_setting('transaction_isolation')")
+        let level = try self.table().session.run(.sql("select current_setting('transaction_isolation')", []))
         #expect(level.text(0, 0) == "read committed")
     }
 

@@ -134,7 +134,7 @@ struct StoreOfServersTests {
         #expect(confirmed.total == 2, "a registration and a session")
         try lose()
         let next = try StoreSession(parts, confirmed)
-        try confirmed.confirmFound { _ = try next.commit("update facts set lost_commits = false") }
+        try confirmed.confirmFound { _ = try next.commit(.sql("update facts set lost_commits = false", [])) }
         #expect(throws: PostgreSQLStoreOpenError.lostCommits) { _ = try StoreSession(parts, confirmed) }
         session.connection.close()
     }

@@ -66,17 +66,6 @@ final class ConfirmedCommits: Sendable {
         self.newest = Mutex(Newest(mark: mark ?? unknown, file: file))  // rule: postgresql-commits-forgotten
     }
 
-    /// A statement that increments the commit number for server $s and lane $l, and returns it.
-    static func count(server: Int, lane: Int) -> String {
-        """
-        insert into commit_numbers (server, lane, number) values ($\(server), $\(lane), 1)
-        on conflict (server, lane) do update set number = commit_numbers.number + 1 returning number
-        """
-    }
-
-    /// The parameters of ``count(server:lane:)``.
-    func values(of lane: CommitLane) -> [PostgreSQLValue] { [.text(self.server), .text(lane.rawValue)] }
-
     /// The number of this server's commits: the confirmed ones, and those that the database had at the start.
     var total: UInt64 { self.newest.withLock(\.all.total) }
 
@@ -110,7 +99,7 @@ final class ConfirmedCommits: Sendable {
         let before = self.newest.withLock(\.mark)
         var stored = CommitMark(server: self.server)
         stored.epoch = session.epoch
-        let rows = try session.run("select lane, number from commit_numbers where server = $1", [.text(self.server)])
+        let rows = try session.run(.server(.commitNumbers(of: self.server)))
         for row in 0..<rows.count {
             guard let lane = rows.text(row, 0).flatMap(CommitLane.init) else { continue }
             stored.numbers[lane] = rows.number(row, 1)

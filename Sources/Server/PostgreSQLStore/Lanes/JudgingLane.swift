@@ -116,7 +116,7 @@ final class JudgingWorker {
         if self.known.count + batch.count > Self.mostKnown { self.known = [:] }
         if batch.contains(where: { $0.wallet == nil }) {
             try session.recordSchemaChecks()
-            try session.take(session.run(Self.probe))
+            try session.take(session.run(.sql(Self.probe, [])))
             try self.requireFreeRows(on: session)
         }
         let unknown = batch.filter { self.mustRead($0) }.compactMap(\.wallet)
@@ -163,32 +163,7 @@ final class JudgingWorker {
         }
     }
 
-    /// Compares and sets rows in one statement, which returns the settings and facts that it ran under.
-    static let statement = """
-        with proposed as (
-            select id, old, new from unnest($1::bytea[], $2::bytea[], $3::bytea[]) as proposed (id, old, new)
-        ), locked as materialized (
-            select proposed.* from wallets join proposed on proposed.id = wallets.id
-            where wallets.record = proposed.old
-                and exists (
-                    select from facts
-                    where epoch = $4 and solution_revoked = $5 and policy = $6 and not lost_commits
-                        and not \(CopyMark.isUnfinished) and \(StoreSession.vaultKey) is not distinct from $9
-                )
-            order by wallets.id for no key update of wallets skip locked
-        ), written as (
-            update wallets set record = locked.new from locked
-            where wallets.id = locked.id and wallets.record = locked.old
-            returning wallets.id, wallets.record
-        ), counted as (
-            \(ConfirmedCommits.count(server: 7, lane: 8))
-        )
-        select \(StoreSession.factColumns), (select string_agg(id || record, '') from written),
-            (select number from counted)
-        from facts
-        """
-
-    /// Takes the table locks of ``statement`` and returns the settings and facts, but changes no row.
+    /// Takes the table locks of ``JudgingStatement`` and returns the settings and facts, but changes no row.
     ///
     /// A lock that another session holds on a table delays it as it delays an attempt.
     static let probe = """
@@ -202,8 +177,10 @@ final class JudgingWorker {
     /// A lock on the row of a single wallet delays no other wallet.
     private func requireFreeRows(on session: StoreSession) throws(PostgreSQLFailure) {
         guard self.hasFailed || self.delayed.count > 1 else { return }
-        let wallets = PostgreSQLValue.byteArrays(self.delayed.map(\.bytes))
-        let rows = try session.run(Self.freeRows, self.confirmed.values(of: .judging) + [wallets])
+        let values: [PostgreSQLValue] = [
+            .text(self.parts.server), .text(CommitLane.judging.rawValue), .byteArrays(self.delayed.map(\.bytes)),
+        ]
+        let rows = try session.run(.sql(Self.freeRows, values))
         guard self.delayed.count < 2 || rows.number(0, 1) ?? 0 > 0 else {
             throw .rejected(state: "55P03", message: "the rows of \(self.delayed.count) wallets are locked")
         }
@@ -228,12 +205,18 @@ final class JudgingWorker {
         try session.recordSchemaChecks()
         let start = self.parts.machine.now()
         let rows = try session.commit(
-            Self.statement,
-            [
-                .byteArrays(proposals.map(\.wallet.bytes)), .byteArrays(proposals.map(\.old)),
-                .byteArrays(proposals.map(\.new)), .number(session.epoch),
-                .flag(session.facts.isSolutionRevoked), .text(self.policy),
-            ] + self.confirmed.values(of: .judging) + [session.vaultKey.map { .text($0) } ?? .null]
+            .judge(
+                JudgingStatement(
+                    wallets: proposals.map(\.wallet.bytes),
+                    old: proposals.map(\.old),
+                    new: proposals.map(\.new),
+                    epoch: session.epoch,
+                    isSolutionRevoked: session.facts.isSolutionRevoked,
+                    policy: self.policy,
+                    vaultKey: session.vaultKey,
+                    server: self.parts.server
+                )
+            )
         )
         do {
             try session.check(rows)

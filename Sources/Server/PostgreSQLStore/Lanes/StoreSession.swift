@@ -61,36 +61,6 @@ final class StoreSession {
     /// The number of recorded times, more than this program has statements with ``factColumns``.
     private static let mostParsed = 16
 
-    /// Makes PostgreSQL use the indexes, because a plan that suits a small store is kept while the store grows.
-    ///
-    /// For the same reason, plans do not depend on the values of a statement's parameters. Otherwise, PostgreSQL would
-    /// plan each small batch anew, which takes longer than running it.
-    ///
-    /// `jit` is off because a plan that cannot avoid a sequential scan has a cost at which PostgreSQL compiles it,
-    /// which takes a hundred times as long as the statement itself.
-    private static let planning = """
-        select set_config('enable_seqscan', 'off', false), set_config('enable_hashjoin', 'off', false),
-            set_config('enable_mergejoin', 'off', false), set_config('jit', 'off', false),
-            set_config('plan_cache_mode', 'force_generic_plan', false)
-        """
-
-    /// Sets how transactions see each other and when they end, regardless of the database's or the role's settings.
-    ///
-    /// A transaction must see changes that were committed while it waited for a lock (G7): with `repeatable read`, a
-    /// link would not see that its recovery code was denied. The time limit is for a server that freezes, or whose
-    /// machine dies, during a transaction. Without it, the database would hold the locks for hours, and the locked
-    /// wallets could not be revoked.
-    ///
-    /// The check of the connection ends a statement that waits for a lock after this server has given up on it.
-    /// Otherwise, a cluster without standbys would collect such statements until it accepts no more connections.
-    private static let transactions = """
-        select set_config('default_transaction_isolation', 'read committed', false),
-            set_config('idle_in_transaction_session_timeout', $1, false),
-            set_config('client_connection_check_interval', '1s', false),
-            set_config('quote_all_identifiers', 'off', false),
-            set_config('\(SchemaObjects.checkedSetting)', '', false)
-        """
-
     /// Connects.
     ///
     /// Rejects a database that has no store for this key and policy, that has settings that lose commits, or that lacks
@@ -103,10 +73,10 @@ final class StoreSession {
         (self.parts, self.deadline) = (parts, deadline)
         self.nextSchemaCheck = parts.machine.now() + Self.schemaCheckInterval
         self.connection = try parts.machine.connect(parts.target, Self.limit(parts, deadline))
-        _ = try self.run(Schema.searchPath)
-        _ = try self.run(Self.planning)
+        _ = try self.run(.session(.setSearchPath))
+        _ = try self.run(.session(.setPlanning))
         let milliseconds = max(1, Int64(parts.timeLimit / .milliseconds(1)))
-        _ = try self.run(Self.transactions, [.text("\(milliseconds)")])
+        _ = try self.run(.session(.setTransactions(idleLimit: milliseconds)))
         guard let found = try Schema.foundVersion(on: self.connection, within: self.limit) else {
             throw PostgreSQLStoreOpenError.missing
         }
@@ -121,10 +91,10 @@ final class StoreSession {
         if found < schema.version {
             self.factColumns = Self.factColumns(SchemaObjects.expression(naming: schema.tables(in: found)))
         }
-        try self.take(try self.run("select \(self.factColumns) from facts"))
+        try self.take(try self.run(self.facts(.none)))
         self.hasBegun = true
         guard let confirmed, try !confirmed.areAll(in: self), !parts.acceptsLostCommits else { return }
-        _ = try self.commit("update facts set lost_commits = true")
+        _ = try self.commit(.facts(.noteLostCommits))
         throw PostgreSQLStoreOpenError.lostCommits
     }
 
@@ -132,7 +102,7 @@ final class StoreSession {
     ///
     /// Invariant: an upgrade cannot be undone, so this server does not upgrade a store that it could not use.
     private func requireOrigin() throws {
-        let own = try self.run("select record_key_check, home = \(Schema.place) from facts")
+        let own = try self.run(.facts(.origin))
         guard own.bytes(0, 0) == self.parts.key.check else { throw PostgreSQLStoreOpenError.otherKey }
         guard !self.parts.acceptsLostCommits else { return }
         guard own.flag(0, 1) == true else { throw PostgreSQLStoreOpenError.restored }  // rule: postgresql-dump-served
@@ -144,19 +114,22 @@ final class StoreSession {
         deadline.map { max(.zero, $0 - parts.machine.now()) } ?? parts.timeLimit
     }
 
+    /// The statement that reads the settings and facts of the store.
+    func facts(_ lock: FactStatement.Lock) -> StoreStatement { .facts(.read(columns: self.factColumns, lock)) }
+
     /// Runs a statement that commits nothing.
-    func run(_ statement: String, _ values: [PostgreSQLValue] = []) throws(PostgreSQLFailure) -> PostgreSQLRows {
-        try self.connection.run(statement, values, within: self.limit)
+    func run(_ statement: StoreStatement) throws(PostgreSQLFailure) -> PostgreSQLRows {
+        try self.connection.run(statement, within: self.limit)
     }
 
     /// Runs a statement that may read every wallet.
     func scan(_ statement: String, _ values: [PostgreSQLValue]) throws(PostgreSQLFailure) -> PostgreSQLRows {
-        try self.connection.run(statement, values, within: self.parts.scanLimit)
+        try self.connection.run(.sql(statement, values), within: self.parts.scanLimit)
     }
 
     /// Runs a statement that ends with a commit.
-    func commit(_ statement: String, _ values: [PostgreSQLValue] = []) throws(PostgreSQLFailure) -> PostgreSQLRows {
-        try self.connection.run(statement, values, commits: true, within: self.limit)
+    func commit(_ statement: StoreStatement) throws(PostgreSQLFailure) -> PostgreSQLRows {
+        try self.connection.run(statement, commits: true, within: self.limit)
     }
 
     /// Checks the settings that a statement returned with ``factColumns``, and takes its facts.
@@ -220,7 +193,7 @@ final class StoreSession {
         }
         guard self.hasNewParsed else { return }
         let checked = self.parsed.joined(separator: "|")
-        _ = try self.run("select set_config('\(SchemaObjects.checkedSetting)', $1, false)", [.text(checked)])
+        _ = try self.run(.session(.noteChecked(checked)))
         (self.checkedText, self.hasNewParsed) = (SchemaObjects.checkedPrefix + checked, false)
     }
 
@@ -242,7 +215,7 @@ final class StoreSession {
     func checkAfterCommit() throws(PostgreSQLFailure) {
         guard self.parts.durability == .replicated else { return }
         do {
-            try self.check(settings: self.run("select \(DurabilitySettings.expression)").text(0, 0))
+            try self.check(settings: self.run(.session(.settings)).text(0, 0))
         } catch {
             throw .outcomeUnknown("\(error)")
         }
@@ -256,18 +229,12 @@ final class StoreSession {
 
     /// Returns every epoch except the first, in order and without gaps.
     func epochs() throws -> [StoredEpoch] {
-        try StoredEpoch.all(in: PostgreSQLRow.all(in: self.run(StoredEpoch.statement.text)))
+        try StoredEpoch.all(in: PostgreSQLRow.all(in: self.run(.side(StoredEpoch.statement, []))))
     }
 
     /// Returns the commits of one server, or of all servers, that epochs took into account.
     func accountedCommits(of server: String? = nil) throws -> [AccountedCommits] {
-        let rows = try self.run(
-            """
-            select server, epoch, judging, transactions, total from accounted_commits
-            where server = $1 or $1::text is null
-            """,
-            [server.map { .text($0) } ?? .null]
-        )
+        let rows = try self.run(.server(.accountedCommits(of: server)))
         return try (0..<rows.count).map { row in
             guard let name = rows.text(row, 0), let epoch = rows.number(row, 1), let judging = rows.number(row, 2),
                 let transactions = rows.number(row, 3), let total = rows.number(row, 4)
@@ -285,10 +252,7 @@ final class StoreSession {
     ///
     /// The values are nil for a damaged wallet.
     func wallets(_ ids: [WalletID]) throws(PostgreSQLFailure) -> [WalletID: StoredValues?] {
-        let rows = try self.run(
-            "select \(StoredValues.columns) from \(StoredValues.tables) where w.id = any($1)",
-            [.byteArrays(ids.map(\.bytes))]
-        )
+        let rows = try self.run(.wallet(.read(ids)))
         var found: [WalletID: StoredValues?] = [:]
         for place in 0..<rows.count {
             guard let wallet = rows.bytes(place, 0).flatMap({ WalletID($0) }) else { continue }

@@ -54,14 +54,14 @@ final class TransactionWorker {
     private func reason(for error: any Error, of step: TransactionStep, on session: StoreSession) -> StoreError? {
         switch error {
         case PostgreSQLFailure.rejected(let state, _) where StoreTransaction.conflicts.contains(state):
-            if (try? session.run("rollback")) == nil { self.reconnection.drop() }
+            if (try? session.run(.session(.rollBack))) == nil { self.reconnection.drop() }
             return nil
         case PostgreSQLStoreOpenError.epochEnded:
             // Thrown at the beginning of a transaction.
             self.reconnection.drop()
             return nil
         case let error as StoreError:
-            if (try? session.run("rollback")) == nil { self.reconnection.drop() }
+            if (try? session.run(.session(.rollBack))) == nil { self.reconnection.drop() }
             return error
         case PostgreSQLFailure.outcomeUnknown:
             self.parts.refuse(error)
@@ -112,26 +112,21 @@ final class StoreTransaction {
         self.session = session
         self.parts = parts
         try session.recordSchemaChecks()
-        _ = try session.run(access == .reading ? "begin read only" : "begin")
+        _ = try session.run(.session(.begin(isReadOnly: access == .reading)))
         // The table lock is granted in the order of requests. The row lock is not: under load, transactions that share
         // it keep overtaking a revocation of the solution.
-        if access == .changingFacts { _ = try session.run("lock table facts in exclusive mode") }
-        let lock =
+        if access == .changingFacts { _ = try session.run(.facts(.lockTable)) }
+        let lock: FactStatement.Lock =
             switch access {
-            case .reading: ""
-            case .writing: " for share of facts"
-            case .changingFacts: " for update of facts"
+            case .reading: .none
+            case .writing: .shared
+            case .changingFacts: .exclusive
             }
-        try session.take(try session.run("select \(session.factColumns) from facts\(lock)"))
+        try session.take(try session.run(session.facts(lock)))
     }
 
-    /// Counts the commit, and returns the schema's objects if they may have changed since the transaction began.
-    ///
-    /// The tables that the transaction wrote are locked by now, so none of them can change before the commit.
-    static let count = "\(ConfirmedCommits.count(server: 1, lane: 2)), \(SchemaObjects.expression)"
-
     func commit() throws {
-        let done = try self.session.commit("commit")
+        let done = try self.session.commit(.session(.commit))
         // A transaction with a failed statement is rolled back instead.
         guard done.command == "COMMIT" else { throw StoreError.unavailable }
     }
@@ -147,7 +142,7 @@ final class StoreTransaction {
             try self.commit()
             return try self.session.checkAfterCommit()
         }
-        let counted = try self.run(Self.count, confirmed.values(of: .transactions))
+        let counted = try self.run(.server(.countCommit(server: self.server, .transactions)))
         guard let number = counted.number(0, 0) else { throw StoreError.corrupt }
         try self.session.check(objects: counted.text(0, 1))
         try self.announceEnds()
@@ -157,8 +152,12 @@ final class StoreTransaction {
     }
 
     @discardableResult
-    func run(_ statement: String, _ values: [PostgreSQLValue] = []) throws -> PostgreSQLRows {
-        try self.session.run(statement, values)
+    func run(_ statement: StoreStatement) throws -> PostgreSQLRows { try self.session.run(statement) }
+
+    /// Runs a statement that no simulated run uses.
+    @discardableResult
+    func run(_ text: String, _ values: [PostgreSQLValue] = []) throws -> PostgreSQLRows {
+        try self.session.run(.sql(text, values))
     }
 }
 
@@ -176,10 +175,7 @@ extension StoreTransaction: Rows {
     /// This takes two statements: the first waits for other transactions, and only the second sees the wide row that
     /// they left.
     func hold(_ wallet: WalletID, with parts: WalletParts) throws -> StoredValues? {
-        let locked = try self.run(
-            "select id from wallets where id = $1 for no key update",
-            [.bytes(wallet.bytes)]
-        )
+        let locked = try self.run(.wallet(.lock(wallet)))
         guard locked.count == 1 else { return nil }
         return try self.read(wallet)
     }
@@ -194,10 +190,7 @@ extension StoreTransaction: Rows {
     /// Invariant (G4): the database returns the row that it stored, which is the one that was sent.
     func keep(_ values: StoredValues) throws {
         let narrow = values.narrow(by: self.key)
-        let changed = try self.run(
-            "update wallets set record = $2 where id = $1 and record = $3 returning record",
-            [.bytes(values.id.bytes), .bytes(narrow), .bytes(values.onFile)]
-        )
+        let changed = try self.run(.wallet(.keepRecord(values.id, narrow, replacing: values.onFile)))
         guard changed.count == 1, changed.bytes(0, 0) == narrow else { throw StoreError.corrupt }
     }
 
@@ -206,43 +199,26 @@ extension StoreTransaction: Rows {
         var values = values
         values.version += 1
         try self.keep(values)
-        let changed = try self.run(
-            """
-            update wallet_values set version = $2, pin_key_id = $3, identity = $4, unlock_share = $5,
-                presence_share = $6, deletion_code = $7, recovery_mac = $8, hardware_key = $9, next_unlock = $10,
-                next_presence = $11
-            where id = $1
-            """,
-            [.bytes(values.id.bytes)] + values.wide
-        )
+        let changed = try self.run(.wallet(.keepValues(values.id, wide: values.wide)))
         guard changed.changed == 1 else { throw StoreError.corrupt }
     }
 
     func keepEnd(of held: StoredValues, at now: Timestamp) throws {
         self.ended.append(held.id)
-        try self.run(
-            "insert into ended (place, id, at) values ($1, $2, $3) on conflict do nothing",
-            [.number(held.wallet.row.key.number), .bytes(held.id.bytes), .number(now.milliseconds)]
-        )
+        try self.run(.wallet(.noteEnd(place: held.wallet.row.key.number, held.id, at: now)))
     }
 
     func remove(_ wallets: [StoredValues]) throws {
         guard !wallets.isEmpty else { return }
-        let ids = PostgreSQLValue.byteArrays(wallets.map(\.id.bytes))
-        for table in ["unopened", "ended"] {
-            let places = "select place from wallet_values where id = any($1)"
-            try self.run("delete from \(table) where place in (\(places))", [ids])
-        }
-        for table in ["last_sessions", "recorded_blocks", "wallet_values", "wallets"] {
-            try self.run("delete from \(table) where id = any($1)", [ids])
-        }
+        for table in WalletStatement.Table.allCases { try self.run(.wallet(.delete(table, wallets.map(\.id)))) }
     }
 }
 
 /// The side tables, and notes for the commit.
 extension StoreTransaction {
+    @discardableResult
     func query(_ statement: SideStatement, _ values: [ColumnValue]) throws -> [PostgreSQLRow] {
-        PostgreSQLRow.all(in: try self.run(statement.text, values.map(PostgreSQLValue.init)))
+        PostgreSQLRow.all(in: try self.run(.side(statement, values)))
     }
 
     /// No copy of a share stays behind: a revocation destroys the key of the wide row.
@@ -263,15 +239,4 @@ struct PostgreSQLRow: StoredColumns {
     func numberIfAny(_ column: Int) -> Int64? { self.rows.number(self.place, column) }
     func textIfAny(_ column: Int) -> String? { self.rows.text(self.place, column) }
     func bytesIfAny(_ column: Int) -> [UInt8]? { self.rows.bytes(self.place, column) }
-}
-
-extension PostgreSQLValue {
-    fileprivate init(_ value: ColumnValue) {
-        switch value {
-        case .null: self = .null
-        case .number(let number): self = .number(number)
-        case .text(let text): self = .text(text)
-        case .bytes(let bytes): self = .bytes(bytes)
-        }
-    }
 }

@@ -61,51 +61,31 @@ struct LeaseTable {
         self.instance = instance
         self.session = try StoreSession(parts, confirmed, until: deadline)
         for channel in [LeaseChannel.revoked, .acknowledged] {
-            _ = try self.session.run("listen \(channel.rawValue)")
+            _ = try self.session.run(.lease(.listen(channel)))
         }
     }
 
-    /// The database's clock.
-    static let clock = "(extract(epoch from clock_timestamp()) * 1000)::bigint"
-
-    /// The columns of ``view(_:)``; if no server has a lease, there is one row, with the facts.
-    static let columns = """
-        \(StoreSession.factColumns), coalesce((select number from revocation_count), 0), server, instance, program,
-            leases.schema_version, vault_keys, lasts_ms, renewals, acknowledged, connections, sessions, maintains,
-            renewed_at
-        """
-    static let tables = "facts left join leases on true order by server"
+    // The columns of ``LeaseStatement/look``.
     private static let newestColumn = 8
     fileprivate static let firstRowColumn = 9
     private static let columnCount = 21
 
-    /// The lock for taking a lease (shared) and for recording a new version of the vault's keys (exclusive).
-    ///
-    /// A lock on the table would also block the renewals of all servers while the commit waits for a standby.
-    static let keysLock: Int64 = 0x7250_494E_0003
-
     /// Inserts this server's lease; returns false if there is one under its name.
     func take() throws -> Bool {
-        let taken = try self.session.commit(
-            """
-            insert into leases (server, instance, program, schema_version, vault_keys, lasts_ms, renewed_at)
-            select $1::text, $2::text, $3::text, $4::bigint, $5::text, $6::bigint, \(Self.clock)
-            from pg_advisory_xact_lock_shared($7) on conflict do nothing
-            """,
-            [
-                .text(self.parts.server), .text(self.instance), .text(self.parts.program),
-                .number(self.parts.schema.version),
-                .text(self.vaultKeys), .number(Int64(self.parts.lease / .milliseconds(1))), .number(Self.keysLock),
-            ]
+        let holder = LeaseStatement.Holder(
+            server: self.parts.server,
+            instance: self.instance,
+            program: self.parts.program,
+            schemaVersion: self.parts.schema.version,
+            vaultKeys: self.vaultKeys,
+            lasts: Int64(self.parts.lease / .milliseconds(1))
         )
+        let taken = try self.session.commit(.lease(.take(holder)))
         try self.session.checkAfterCommit()
         return taken.changed == 1
     }
 
     private var vaultKeys: String { (self.parts.vaultKeys?() ?? []).joined(separator: " ") }
-
-    /// The lock of the server that purges, sweeps and reseals, which it keeps until its connection ends.
-    private static let maintenanceLock: Int64 = 0x7250_494E_0002
 
     /// Renews this server's lease with the number of the last revocation that it has settled; returns nil if it has no
     /// lease any longer.
@@ -126,27 +106,18 @@ struct LeaseTable {
         at time: Int64?
     ) throws -> Renewal? {
         try self.session.recordSchemaChecks()
-        let rows = try self.session.commit(
-            """
-            with renewed as (
-                update leases set renewals = renewals + 1, acknowledged = $3, connections = $4, sessions = $5,
-                    vault_keys = $6, maintains = not $8,
-                    renewed_at = coalesce($10, \(Self.clock))
-                where server = $1 and instance = $2
-                returning greatest(renewed_at,
-                    (select max(renewed_at) from leases where instance <> $2 and $10::bigint is null)) as time
-            )
-            select \(Self.columns), (select time from renewed), \(Self.clock),
-                (select pg_try_advisory_lock($7) where $8),
-                (select pg_notify('\(LeaseChannel.acknowledged.rawValue)', '')::text where $9)
-            from \(Self.tables)
-            """,
-            [
-                .text(self.parts.server), .text(self.instance), .number(number), .number(Int64(load.connections)),
-                .number(Int64(load.sessions)), .text(self.vaultKeys), .number(Self.maintenanceLock),
-                .flag(takesMaintenance), .flag(isNews), time.map { .number($0) } ?? .null,
-            ]
+        let renewal = LeaseStatement.Renewal(
+            server: self.parts.server,
+            instance: self.instance,
+            acknowledged: number,
+            connections: load.connections,
+            sessions: load.sessions,
+            vaultKeys: self.vaultKeys,
+            takesMaintenance: takesMaintenance,
+            isNews: isNews,
+            time: time
         )
+        let rows = try self.session.commit(.lease(.renew(renewal)))
         try self.session.take(rows)
         try self.session.checkAfterCommit()
         var view = try self.view(rows)
@@ -167,7 +138,7 @@ struct LeaseTable {
 
     /// Reads the table.
     func look() throws -> View {
-        let rows = try self.session.run("select \(Self.columns) from \(Self.tables)")
+        let rows = try self.session.run(.lease(.look))
         try self.session.take(rows)
         return try self.view(rows)
     }
@@ -184,8 +155,7 @@ struct LeaseTable {
     /// that was under way, and has not seen a later revocation, does not revive it.
     func end(_ row: Row) throws -> Bool {
         let ended = try self.session.commit(
-            "delete from leases where server = $1 and instance = $2 and renewals = $3",
-            [.text(row.server.name), .text(row.server.instance), .number(row.renewals)]
+            .lease(.end(server: row.server.name, instance: row.server.instance, renewals: row.renewals))
         )
         return ended.changed == 1
     }
@@ -193,18 +163,17 @@ struct LeaseTable {
     /// Ends this server's lease.
     func release() throws {
         _ = try self.session.commit(
-            "delete from leases where server = $1 and instance = $2",
-            [.text(self.parts.server), .text(self.instance)]
+            .sql(
+                "delete from leases where server = $1 and instance = $2",
+                [.text(self.parts.server), .text(self.instance)]
+            )
         )
     }
 
     /// Returns the wallets revoked after one number and up to another; nil if those of the whole store are, or if some
     /// of these revocations are not kept any longer.
     func revoked(after number: Int64, upTo newest: Int64) throws -> [WalletID]? {
-        let rows = try self.session.run(
-            "select wallets from revocations where number > $1 and number <= $2",
-            [.number(number), .number(newest)]
-        )
+        let rows = try self.session.run(.lease(.revocations(after: number, upTo: newest)))
         guard Int64(rows.count) == newest - number else { return nil }
         var wallets: [WalletID] = []
         for place in 0..<rows.count {
@@ -248,7 +217,7 @@ extension LeaseTable.Row {
 /// The channels on which the database wakes servers (`notify`).
 ///
 /// A lost notification only delays: each server looks into the tables with every renewal.
-enum LeaseChannel: String {
+package enum LeaseChannel: String, Sendable {
     /// A revocation was committed.
     case revoked = "pin_revoked"
     /// A server has acknowledged revocations.

@@ -148,19 +148,19 @@ struct Schema: Sendable {
     /// - Throws: ``PostgreSQLStoreOpenError/exists`` if the tables already exist.
     func create(on connection: any DatabaseConnection, _ parts: StoreParts) throws {
         let limit = parts.timeLimit
-        _ = try connection.run("begin", within: limit)
-        _ = try connection.run("select pg_advisory_xact_lock($1)", [.number(Self.migrationLock)], within: limit)
+        _ = try connection.run(.session(.begin(isReadOnly: false)), within: limit)
+        _ = try connection.run(.session(.lock(Self.migrationLock)), within: limit)
         guard try Self.foundVersion(on: connection, within: limit) == nil else {
-            _ = try connection.run("rollback", within: limit)
+            _ = try connection.run(.session(.rollBack), within: limit)
             throw PostgreSQLStoreOpenError.exists
         }
-        for migration in self.migrations { _ = try connection.run(migration, within: limit) }
-        _ = try connection.run(
-            "insert into facts (schema_version, record_key_check, policy, home) values ($1, $2, $3, \(Self.place))",
-            [.number(self.version), .bytes(parts.key.check), .text(StorePolicy(parts.policy).text)],
-            within: limit
-        )
-        _ = try connection.run("commit", commits: true, within: limit)
+        for migration in self.migrations {
+            _ = try connection.run(.session(.migrate(migration)), within: limit)
+        }
+        let policy = StorePolicy(parts.policy).text
+        let facts = FactStatement.create(version: self.version, keyCheck: parts.key.check, policy: policy)
+        _ = try connection.run(.facts(facts), within: limit)
+        _ = try connection.run(.session(.commit), commits: true, within: limit)
     }
 
     /// Upgrades the tables to this version, on a connection whose store was checked (``StoreSession``).
@@ -169,15 +169,20 @@ struct Schema: Sendable {
     /// while others wait for its lock. A migration only adds tables and columns with defaults, so that servers of the
     /// previous version continue on their open connections.
     func migrate(on connection: any DatabaseConnection, within limit: Duration) throws -> Int64? {
-        _ = try connection.run("begin", within: limit)
-        _ = try connection.run("select pg_advisory_xact_lock($1)", [.number(Self.migrationLock)], within: limit)
+        _ = try connection.run(.session(.begin(isReadOnly: false)), within: limit)
+        _ = try connection.run(.session(.lock(Self.migrationLock)), within: limit)
         guard let found = try Self.foundVersion(on: connection, within: limit), found < self.version else {
-            _ = try connection.run("rollback", within: limit)
+            _ = try connection.run(.session(.rollBack), within: limit)
             return nil
         }
-        for migration in self.migrations.dropFirst(Int(found)) { _ = try connection.run(migration, within: limit) }
-        _ = try connection.run("update facts set schema_version = $1", [.number(self.version)], within: limit)
-        _ = try connection.run("commit", commits: true, within: limit)
+        for migration in self.migrations.dropFirst(Int(found)) {
+            _ = try connection.run(.session(.migrate(migration)), within: limit)
+        }
+        _ = try connection.run(
+            .sql("update facts set schema_version = $1", [.number(self.version)]),
+            within: limit
+        )
+        _ = try connection.run(.session(.commit), commits: true, within: limit)
         return found
     }
 
@@ -186,8 +191,8 @@ struct Schema: Sendable {
         on connection: any DatabaseConnection,
         within limit: Duration
     ) throws(PostgreSQLFailure) -> Int64? {
-        let tables = try connection.run("select to_regclass('remote_pin.facts') is not null", within: limit)
+        let tables = try connection.run(.facts(.exist), within: limit)
         guard tables.flag(0, 0) == true else { return nil }
-        return try connection.run("select schema_version from facts", within: limit).number(0, 0)
+        return try connection.run(.facts(.schemaVersion), within: limit).number(0, 0)
     }
 }

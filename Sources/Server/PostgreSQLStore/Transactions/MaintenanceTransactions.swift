@@ -45,11 +45,9 @@ extension StoreTransaction {
     /// for this step's lock. So either this step finds the server's lease, or the server finds the new record.
     func requireKeyAtServers(_ version: UInt32, check: [UInt8]) throws {
         // rule: lease-keys-lock-missing
-        try self.run("select pg_advisory_xact_lock($1)", [.number(LeaseTable.keysLock)])
-        let lacking = try self.run(
-            "select count(*) from leases where server <> $2 and not $1 = any(string_to_array(vault_keys, ' '))",
-            [.text("\(version):\(check.hex)"), .text(self.server)]
-        )
+        try self.run(.session(.lock(LeaseStatement.keysLock)))
+        let key = "\(version):\(check.hex)"
+        let lacking = try self.run(.server(.countLacking(vaultKey: key, besides: self.server)))
         guard lacking.number(0, 0) == 0 else { throw StoreError.unavailable }
     }
 
@@ -58,20 +56,14 @@ extension StoreTransaction {
 
     /// Each server has a separate log, so each has a separate mark.
     func auditMark() throws -> StoredAuditMark? {
-        let rows = try self.run("select number, mac from audit_marks where server = $1", [.text(self.server)])
+        let rows = try self.run(.server(.auditMark(of: self.server)))
         guard rows.count == 1 else { return nil }
         guard let number = rows.number(0, 0), let mac = rows.text(0, 1) else { throw StoreError.corrupt }
         return StoredAuditMark(number: UInt64(bitPattern: number), mac: mac)
     }
 
     func keep(_ mark: StoredAuditMark, of server: String? = nil) throws {
-        try self.run(
-            """
-            insert into audit_marks (server, number, mac) values ($1, $2, $3)
-            on conflict (server) do update set number = excluded.number, mac = excluded.mac
-            """,
-            [.text(server ?? self.server), .number(Int64(bitPattern: mark.number)), .text(mark.mac)]
-        )
+        try self.run(.server(.keepAuditMark(of: server ?? self.server, mark)))
     }
 }
 
@@ -88,16 +80,7 @@ package struct KnownServer: Hashable, Sendable {
 extension StoreTransaction {
     /// Returns every server that the store knows, sorted by name.
     func servers() throws -> [KnownServer] {
-        let rows = try self.run(
-            """
-            select s.server, m.number, m.mac, j.number, t.number
-            from (select server from audit_marks union select server from commit_numbers) s
-            left join audit_marks m on m.server = s.server
-            left join commit_numbers j on j.server = s.server and j.lane = '\(CommitLane.judging.rawValue)'
-            left join commit_numbers t on t.server = s.server and t.lane = '\(CommitLane.transactions.rawValue)'
-            order by s.server
-            """
-        )
+        let rows = try self.run(.server(.all))
         return try (0..<rows.count).map { row in
             guard let name = rows.text(row, 0) else { throw StoreError.corrupt }
             var commits = CommitMark(server: name)
@@ -114,7 +97,7 @@ extension StoreTransaction {
     /// Marks the store as one that lacks commits: from its commit on, no server judges anything.
     func noteLostCommits() throws {
         self.isUncounted = true
-        try self.run("update facts set lost_commits = true")
+        try self.run(.facts(.noteLostCommits))
     }
 
     /// Opens epochs, after which servers judge again, with the audit logs that were read for them.
@@ -137,10 +120,10 @@ extension StoreTransaction {
         try OpenEpochs(epochs).run(in: self)
         try self.account(for: accounted)
         for (server, mark) in marks { try self.keep(mark, of: server) }  // rule: epoch-log-not-named
-        for server in lost { try self.run("delete from audit_marks where server = $1", [.text(server)]) }
-        try self.run("update facts set home = \(Schema.place)")
+        for server in lost { try self.run(.server(.removeAuditMark(of: server))) }
+        try self.run(.facts(.notePlace))
         // A restored database contains leases of the past. A server that still runs takes a new one, and settles all.
-        try self.run("delete from leases")  // rule: epoch-leases-of-the-past
+        try self.run(.server(.endLeases))  // rule: epoch-leases-of-the-past
         if let vaultKey {
             let note = NoteVaultVersion(version: vaultKey.version, check: vaultKey.check, now: vaultKey.activeSince)
             _ = try note.run(in: self)
@@ -159,31 +142,13 @@ extension StoreTransaction {
 
     /// Records commits that the next epoch takes into account, in addition to those recorded before.
     private func account(for accounted: [AccountedCommits]) throws {
-        for commits in accounted {
-            let numbers = CommitLane.allCases.map { PostgreSQLValue.number(commits.numbers[$0, default: 0]) }
-            try self.run(
-                """
-                insert into accounted_commits as known (server, epoch, judging, transactions, total)
-                values ($1, $2, $3, $4, $5) on conflict (server, epoch) do update set
-                    judging = greatest(known.judging, excluded.judging),
-                    transactions = greatest(known.transactions, excluded.transactions),
-                    total = greatest(known.total, excluded.total)
-                """,
-                [.text(commits.server), .number(commits.epoch)] + numbers + [.number(Int64(clamping: commits.total))]
-            )
-        }
+        for commits in accounted { try self.run(.server(.account(commits))) }
     }
 
     /// Returns the addresses of other sessions opened by servers, except those of roles that this role is not allowed
     /// to see.
     func sessions(named application: String) throws -> [String] {
-        let rows = try self.run(
-            """
-            select coalesce(host(client_addr), 'this machine') from pg_stat_activity
-            where datname = current_database() and application_name = $1 and pid <> pg_backend_pid()
-            """,
-            [.text(application)]
-        )
+        let rows = try self.run(.server(.sessions(application: application)))
         return (0..<rows.count).compactMap { rows.text($0, 0) }
     }
 }

@@ -6,19 +6,12 @@ internal import WalletStore
 extension StoreTransaction {
     func setSolutionRevoked(_ isRevoked: Bool) throws {
         self.endsAll = isRevoked
-        try self.run("update facts set solution_revoked = $1", [.flag(isRevoked)])
+        try self.run(.facts(.setSolutionRevoked(isRevoked)))
     }
 
     /// Records the reversal at the time of the database.
     func note(reversal name: String) throws {
-        try self.run(
-            """
-            insert into operator_values (name, value, set_at)
-            values ($1, '', floor(extract(epoch from clock_timestamp()) * 1000)::bigint)
-            on conflict (name) do update set set_at = excluded.set_at
-            """,
-            [.text(name)]
-        )
+        try self.run(.server(.noteReversal(name)))
     }
 
     /// Replaces the policy shared by all servers with this server's.
@@ -28,7 +21,7 @@ extension StoreTransaction {
     }
 
     func operatorRevision() throws -> Int64? {
-        try self.run("select operator_revision from facts").number(0, 0)
+        try self.run(.facts(.operatorRevision)).number(0, 0)
     }
 
     func raiseOperatorRevision() throws {
@@ -37,13 +30,7 @@ extension StoreTransaction {
 
     func keepLastSessions(_ sessions: [(wallet: WalletID, at: Timestamp)]) throws {
         for (wallet, at) in sessions {
-            try self.run(
-                """
-                insert into last_sessions (id, at) select id, $2 from wallets where id = $1
-                on conflict (id) do update set at = greatest(last_sessions.at, excluded.at)
-                """,
-                [.bytes(wallet.bytes), .number(at.milliseconds)]
-            )
+            try self.run(.wallet(.keepLastSession(wallet, at: at)))
         }
     }
 }
