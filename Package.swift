@@ -20,7 +20,6 @@ let buildID = (Context.environment["REMOTE_PIN_BUILD_ID"] ?? "").filter {
 
 /// The products of other packages, by package.
 let libraries = [
-    "GRDB.swift": "GRDB GRDBSQLite",
     "hdrhistogram-swift": "Histogram",
     "hummingbird": "Hummingbird HummingbirdCore",
     "swift-argument-parser": "ArgumentParser",
@@ -123,11 +122,11 @@ let server: [Target] = [
     .module("Sources/Server/AttestationVerifier", "Evidence Vocabulary Crypto CryptoExtras"),
     .module("Sources/Server/Vault", "HostSystem Secrets Statements Vocabulary Metrics"),
     .module("Sources/Server/AuditLog", "HostSystem Vault Vocabulary Crypto"),
-    .module("Sources/Server/CSQLiteSettings"),
-    .module("Sources/Server/PreparedSQL", "CSQLiteSettings HostSystem GRDB GRDBSQLite"),
+    .module("Sources/Server/CSQLite"),
+    .module("Sources/Server/SQLiteClient", "CSQLite HostSystem"),
     .module(
         "Sources/Server/WalletStore",
-        "HostSystem PINPolicy PreparedSQL Secrets Statements Vocabulary GRDB Metrics"
+        "HostSystem PINPolicy Secrets SQLiteClient Statements Vocabulary Metrics"
     ),
     .module("Sources/Server/PostgreSQLClient", "CPostgreSQL"),
     .module(
@@ -273,8 +272,8 @@ let tests: [Target] = [
     .tests(
         "WalletStoreTests",
         """
-        DictionaryStore HostSystem PINPolicy PostgreSQLClient PostgreSQLStore PreparedSQL Secrets Statements \
-        TestSupport Vocabulary WalletStore GRDB MetricsTestKit
+        CSQLite DictionaryStore HostSystem PINPolicy PostgreSQLClient PostgreSQLStore Secrets SQLiteClient Statements \
+        TestSupport Vocabulary WalletStore MetricsTestKit
         """
     ),
     .tests("ServerSettingsTests", "ConfigText ServerSettings Vocabulary"),
@@ -306,9 +305,9 @@ let tests: [Target] = [
     .tests(
         "StoreMaintenanceTests",
         """
-        Administration AdminProtocol AuditLog HostSystem PINPolicy PreparedSQL RemotePINServer Secrets \
-        ServerTestSupport SimulatedPhone StoreMaintenance TestSupport Transport Vault Vocabulary WalletStore Wire \
-        Logging
+        Administration AdminProtocol AuditLog HostSystem PINPolicy RemotePINServer Secrets \
+        ServerTestSupport SimulatedPhone SQLiteClient StoreMaintenance TestSupport Transport Vault Vocabulary \
+        WalletStore Wire Logging
         """
     ),
     .tests(
@@ -408,7 +407,7 @@ let benchmarks: [Target] =
             """
             Administration AttestationVerifier AuditLog DictionaryStore HistoryChecker HostSystem Lab PINPolicy \
             PostgreSQLClient PostgreSQLStore RemotePINServer Secrets ServerSettings SimulatedPhone StoreMaintenance \
-            Transport Vault Vocabulary WalletCore WalletFlows WalletStore Wire GRDBSQLite Logging NIOCore NIOEmbedded
+            Transport Vault Vocabulary WalletCore WalletFlows WalletStore Wire CSQLite Logging NIOCore NIOEmbedded
             """
         ),
     ]
@@ -435,7 +434,7 @@ let fuzzing: [Target] =
                     Administration AttestationVerifier AuditLog CFuzzer ConfigText DeletionPortal EmbeddedServer \
                     Evidence HostSystem Lab PINPolicy RemotePINServer Scenarios Secrets ServerSettings \
                     SimulatedPhone Statements StoreMaintenance TestSupport Transport Vault Vocabulary \
-                    WalletStore Wire Crypto GRDB HTTPTypes Logging Metrics NIOCore
+                    WalletStore Wire Crypto HTTPTypes Logging Metrics NIOCore
                     """
                 ),
                 path: "Tests/Fuzz/Program",
@@ -462,7 +461,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
-        .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
         .package(url: "https://github.com/hummingbird-project/swift-mustache", exact: "2.1.1"),

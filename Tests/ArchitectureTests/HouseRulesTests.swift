@@ -7,7 +7,7 @@ struct HouseRulesTests {
 
     /// The only targets that may touch memory by address: thin wrappers around C.
     static let wrappers: Set<String> = [
-        "HostSystem", "PostgreSQLClient", "PreparedSQL", "Secrets", "Transport", "Wire",
+        "HostSystem", "PostgreSQLClient", "SQLiteClient", "Secrets", "Transport", "Wire",
     ]
 
     @Test("unsafe code appears only in the wrappers around C")
@@ -102,7 +102,7 @@ struct HouseRulesTests {
         let owners = [
             "CPostgreSQL": ["PostgreSQLClient"], "CProtobufC": ["Wire"], "RemotePINProto": ["Wire"],
             "COpenSSL": ["Secrets", "Transport"],
-            "GRDB": ["PreparedSQL", "WalletStore"], "GRDBSQLite": ["PreparedSQL"], "Hummingbird": ["DeletionPortal"],
+            "CSQLite": ["SQLiteClient"], "Hummingbird": ["DeletionPortal"],
             "HummingbirdCore": ["DeletionPortal"], "Mustache": ["DeletionPortal", "LoadReport", "Scenarios"],
         ]
         for file in try self.tree.files(below: "Sources") {

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import GRDBSQLite
+internal import CSQLite
 
 /// The disk below SQLite: writes are lost, torn or refused, and the process ends between two of them.
 ///

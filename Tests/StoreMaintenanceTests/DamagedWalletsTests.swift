@@ -1,7 +1,7 @@
 import AdminProtocol
 import AuditLog
 import HostSystem
-import PreparedSQL
+import SQLiteClient
 import ServerTestSupport
 import StoreMaintenance
 import Testing

@@ -1,7 +1,7 @@
 import Administration
 import HostSystem
 import PINPolicy
-import PreparedSQL
+import SQLiteClient
 import ServerTestSupport
 import StoreMaintenance
 import Testing
@@ -20,7 +20,7 @@ struct RepeatedChangeTests {
 
     private static func run(_ statements: [String], in server: InProcessServer) async throws {
         try await server.store.queue.perform { connection in
-            for sql in statements { try PreparedStatement(sql, on: connection.db).run() }
+            for sql in statements { try connection.db.execute(sql) }
         }
     }
 
@@ -157,7 +157,7 @@ struct RepeatedChangeTests {
                     for table in Self.tables {
                         statements += ["DELETE FROM \(table)", "INSERT INTO \(table) SELECT * FROM older.\(table)"]
                     }
-                    for sql in statements { try PreparedStatement(sql, on: connection.db).run() }
+                    for sql in statements { try connection.db.execute(sql) }
                 }
             }
             let parts = AuditLog.Parts(path: server.auditPath, vault: server.vault, clock: server.clock, epoch: 2)

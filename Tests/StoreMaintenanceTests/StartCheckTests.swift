@@ -1,6 +1,6 @@
 import Administration
 import HostSystem
-import PreparedSQL
+import SQLiteClient
 import ServerTestSupport
 import StoreMaintenance
 import Testing
@@ -132,7 +132,7 @@ struct StartCheckTests {
             try await server.store.queue.perform { connection in
                 for sql in [
                     "DELETE FROM record_key", "UPDATE attempts SET record = substr(record, 1, length(record) - 8)",
-                ] { try PreparedStatement(sql, on: connection.db).run() }
+                ] { try connection.db.execute(sql) }
             }
             let error = await #expect(throws: VaultMismatch.self) {
                 try await VaultHistory.check(server.vault, of: server.store, at: server.clock.now())

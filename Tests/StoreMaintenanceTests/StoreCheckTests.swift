@@ -1,7 +1,7 @@
 import AuditLog
 import Glibc
 import HostSystem
-import PreparedSQL
+import SQLiteClient
 import ServerTestSupport
 import StoreMaintenance
 import Testing
@@ -136,7 +136,7 @@ struct StoreCheckTests {
         try await InProcessServer.run { server in
             _ = try await server.wallet()
             try await server.store.queue.perform { connection in
-                try PreparedStatement("CREATE TABLE diary (entry TEXT)", on: connection.db).run()
+                try connection.db.execute("CREATE TABLE diary (entry TEXT)")
             }
             await #expect(throws: UnexpectedAnswer.self) { try await server.backup("one") }
             let failed = try await server.record().contains { entry in
@@ -155,7 +155,7 @@ extension SQLiteWalletStore {
     fileprivate func alterRow(_ column: String) async throws {
         try await self.queue.perform { connection in
             let sql = "UPDATE wallets SET \(column) = x'0102' WHERE key = (SELECT min(key) FROM wallets)"
-            try PreparedStatement(sql, on: connection.db).run()
+            try connection.db.execute(sql)
         }
     }
 
@@ -164,7 +164,7 @@ extension SQLiteWalletStore {
         try await self.queue.perform { connection in
             let read = try PreparedStatement("SELECT key_check FROM \(table)", on: connection.db)
             let old = try read.first { $0.bytes(0) } ?? nil
-            try PreparedStatement("UPDATE \(table) SET key_check = x'\(bytes.hex)'", on: connection.db).run()
+            try connection.db.execute("UPDATE \(table) SET key_check = x'\(bytes.hex)'")
             return old ?? []
         }
     }
@@ -177,13 +177,13 @@ extension SQLiteWalletStore {
         let pages = try await self.queue.betweenBatches { connection -> [Int64] in
             do {
                 // From now on, the store reads the page from the file.
-                try PreparedStatement("PRAGMA wal_checkpoint(PASSIVE)", on: connection.db).run()
-                try PreparedStatement("PRAGMA shrink_memory", on: connection.db).run()
+                try connection.db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+                try connection.db.execute("PRAGMA shrink_memory")
                 let sql = """
                     SELECT rootpage FROM sqlite_schema
                     WHERE name IN ('attempts', 'wallets_by_deletion_digest') ORDER BY name
                     """
-                return try PreparedStatement(sql, on: connection.db).all { $0.number(0) ?? 0 }
+                return try connection.db.run(sql).map { $0.numberIfAny(0) ?? 0 }
             } catch {
                 return []
             }

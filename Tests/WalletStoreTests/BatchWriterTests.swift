@@ -1,8 +1,8 @@
 import Foundation
-import GRDB
+@testable import SQLiteClient
 import HostSystem
 import PINPolicy
-import PreparedSQL
+import CSQLite
 import Synchronization
 import TestSupport
 import Testing
@@ -24,7 +24,7 @@ struct BatchWriterTests {
                 },
                 answers.step("c") { try $0.deny("03") },
             ])
-            return try String.fetchAll(writer.connection.db, sql: "SELECT hex(mac) FROM denied_recovery_codes")
+            return try writer.connection.db.run("SELECT hex(mac) FROM denied_recovery_codes").map { try $0.text(0) }
         }
         #expect(answers.all == ["a done", "b corrupt", "c done"])
         #expect(denied == ["01", "03"])
@@ -38,11 +38,11 @@ struct BatchWriterTests {
                 (0..<3).map { index in
                     answers.step("\(index)") {
                         try $0.deny("0\(index)")
-                        if index == place { throw DatabaseError(resultCode: .SQLITE_FULL) }
+                        if index == place { throw SQLiteFailure.full }
                     }
                 }
             )
-            return try String.fetchAll(writer.connection.db, sql: "SELECT hex(mac) FROM denied_recovery_codes")
+            return try writer.connection.db.run("SELECT hex(mac) FROM denied_recovery_codes").map { try $0.text(0) }
         }
         #expect(answers.all == ["0 unavailable", "1 unavailable", "2 unavailable"])
         #expect(denied == [])
@@ -54,9 +54,7 @@ struct BatchWriterTests {
         try Self.withWriter { writer in
             // No step fails, but the commit does, as on a damaged page.
             try writer.connection.db.execute(
-                sql: """
-                    CREATE TRIGGER damage BEFORE UPDATE ON generation BEGIN SELECT RAISE(ABORT, 'damaged'); END
-                    """
+                "CREATE TRIGGER damage BEFORE UPDATE ON generation BEGIN SELECT RAISE(ABORT, 'damaged'); END"
             )
             writer.run([answers.step("a") { try $0.deny("01") }])
         }
@@ -65,7 +63,7 @@ struct BatchWriterTests {
 
     @Test(
         "a revocation of the solution that is undone, with its batch or alone, has no effect afterwards",
-        arguments: [DatabaseError(resultCode: .SQLITE_FULL) as any Error & Sendable, StoreError.corrupt]
+        arguments: [SQLiteFailure.full as any Error & Sendable, StoreError.corrupt]
     )
     func solutionUndone(failure: any Error & Sendable) throws {
         let isRevoked = try Self.withWriter { writer in
@@ -87,10 +85,7 @@ struct BatchWriterTests {
     func answersWait() throws {
         let trace = Trace()
         try Self.withWriter { writer in
-            // Called at the end of each statement, for any caller.
-            writer.connection.db.trace(options: .profile) { event in
-                if case .profile(let statement, _) = event, statement.sql == "COMMIT" { trace.add("commit") }
-            }
+            writer.connection.db.trace(atEnd: true) { if $0 == "COMMIT" { trace.add("commit") } }
             writer.run([
                 CommitQueue.PendingStep(
                     run: { connection in
@@ -120,7 +115,7 @@ struct BatchWriterTests {
         await #expect(processExitsWith: .exitCode(71)) {
             try BatchWriterTests.withWriter { writer in
                 let step = CommitQueue.PendingStep(
-                    run: { _ in throw DatabaseError(resultCode: .SQLITE_IOERR_FSYNC) },
+                    run: { throw $0.db.failure(SQLITE_IOERR | 4 << 8) },
                     refuse: { _ in exit(1) }
                 )
                 writer.run([step])
@@ -142,15 +137,14 @@ struct BatchWriterTests {
             // The next write of the mark needs a new page, as on copy-on-write storage.
             try FileHandle(forWritingTo: URL(filePath: StoreMark.path(of: path))).truncate(atOffset: 0)
             try DurableFile.append(Array(repeating: 0, count: 4096), to: folder + "/ballast")
-            try DatabaseQueue().inDatabase { db in
-                try Schema.current.migrate(db, creating: true)
-                var writer = BatchWriter(
-                    connection: try StoreConnection(db, key: .test),
-                    onFatal: { exit($0.isDiskFull ? 72 : 71) }
-                )
-                writer.mark = mark
-                writer.run([Answers().step("a") { try $0.deny("01") }])
-            }
+            let db = try SQLiteDatabase()
+            try Schema.current.migrate(db, creating: true)
+            var writer = BatchWriter(
+                connection: try StoreConnection(db, key: .test),
+                onFatal: { exit($0.isDiskFull ? 72 : 71) }
+            )
+            writer.mark = mark
+            writer.run([Answers().step("a") { try $0.deny("01") }])
         }
         withExtendedLifetime(disk) {}
     }
@@ -189,8 +183,8 @@ struct BatchWriterTests {
         try await Self.withWallet { writer, _ in
             var writer = writer
             writer.onRefusal = { reason in reasons.withLock { $0.append(reason) } }
-            for code: ResultCode in [.SQLITE_FULL, .SQLITE_CORRUPT] {
-                writer.run([answers.step("\(code.rawValue)") { _ in throw DatabaseError(resultCode: code) }])
+            for code in [SQLITE_FULL, SQLITE_CORRUPT] {
+                writer.run([answers.step("\(code)") { throw $0.db.failure(code) }])
             }
         }
         #expect(answers.all == ["11 corrupt", "13 unavailable"])
@@ -207,7 +201,7 @@ struct BatchWriterTests {
         let answers = Answers()
         try Self.withWriter { writer in
             // The commit of both attempts fails, with and without savepoints.
-            writer.connection.db.add(transactionObserver: FailingCommit(.SQLITE_CORRUPT), extent: .databaseLifetime)
+            unsafe sqlite3_commit_hook(writer.connection.db.handle, { _ in 1 }, nil)
             writer.run([answers.step("a") { try $0.deny("01") }])
         }
         #expect(answers.all == ["a corrupt"])
@@ -233,7 +227,7 @@ struct BatchWriterTests {
                 writer.run([
                     Answers().step("") {
                         _ = try $0.outcome(of: attempt)
-                        throw DatabaseError(resultCode: .SQLITE_FULL)
+                        throw SQLiteFailure.full
                     }
                 ])
                 writer.run([Answers().step("") { _ = try $0.outcome(of: attempt) }])
@@ -271,17 +265,14 @@ struct BatchWriterTests {
         try await Self.withWallet { writer, wallet in
             let attempts = try (0..<3).map { _ in try wallet.attempt(right: true) }
             writer.run([answers.step("a") { _ = try $0.outcome(of: attempts[0]) }])
-            try writer.connection.db.execute(
-                sql: "UPDATE wallets SET unlock_share = ?",
-                arguments: [share.blob]
-            )
+            try writer.connection.db.run("UPDATE wallets SET unlock_share = ?", [.bytes(share)])
             writer.run([
                 answers.step("b") { connection in
                     let found = try connection.outcome(of: attempts[1])
                     outcome.withLock { $0 = found }
                 }
             ])
-            try writer.connection.db.execute(sql: "DELETE FROM wallets")
+            try writer.connection.db.execute("DELETE FROM wallets")
             writer.run([answers.step("c") { _ = try $0.outcome(of: attempts[2]) }])
         }
         #expect(answers.all == ["a done", "b done", "c corrupt"])
@@ -294,16 +285,14 @@ struct BatchWriterTests {
         let store = try folder.store()
         let wallet = try await TestWallet(in: store)
         await store.close()
-        return try DatabaseQueue(path: folder.path + "/wallets.db").inDatabase { db in
-            try body(BatchWriter(connection: try StoreConnection(db, key: .test), onFatal: { _ in exit(71) }), wallet)
-        }
+        let db = try SQLiteDatabase(folder.path + "/wallets.db")
+        return try body(BatchWriter(connection: StoreConnection(db, key: .test), onFatal: { _ in exit(71) }), wallet)
     }
 
     static func withWriter<Value>(_ body: (BatchWriter) throws -> Value) throws -> Value {
-        try DatabaseQueue().inDatabase { db in
-            try Schema.current.migrate(db, creating: true)
-            return try body(BatchWriter(connection: try StoreConnection(db, key: .test), onFatal: { _ in exit(71) }))
-        }
+        let db = try SQLiteDatabase()
+        try Schema.current.migrate(db, creating: true)
+        return try body(BatchWriter(connection: StoreConnection(db, key: .test), onFatal: { _ in exit(71) }))
     }
 }
 
@@ -356,21 +345,36 @@ private final class Trace: Sendable {
 
 extension StoreConnection {
     fileprivate func deny(_ mac: String) throws {
-        try self.db.execute(sql: "INSERT INTO denied_recovery_codes VALUES (x'\(mac)', 0)")
+        try self.db.execute("INSERT INTO denied_recovery_codes VALUES (x'\(mac)', 0)")
     }
 }
 
-/// Fails every commit, as a damaged page does.
-private final class FailingCommit: TransactionObserver {
-    private let code: ResultCode
+extension SQLiteFailure {
+    fileprivate static var full: SQLiteFailure { unsafe SQLiteFailure(SQLITE_FULL, of: nil) }
+}
 
-    init(_ code: ResultCode) {
-        self.code = code
+extension SQLiteDatabase {
+    /// Calls `body` with the text of each statement when it starts, or when it ends.
+    func trace(atEnd: Bool = false, _ body: @escaping (String) -> Void) {
+        let events = UInt32(atEnd ? SQLITE_TRACE_PROFILE : SQLITE_TRACE_STMT)
+        // Never released: the database of a test ends with it.
+        let context = unsafe Unmanaged.passRetained(Tracer(body)).toOpaque()
+        unsafe sqlite3_trace_v2(
+            self.handle,
+            events,
+            { _, context, statement, _ in
+                if let context = unsafe context, let text = unsafe sqlite3_sql(OpaquePointer(statement)) {
+                    unsafe Unmanaged<Tracer>.fromOpaque(context).takeUnretainedValue().body(String(cString: text))
+                }
+                return 0
+            },
+            context
+        )
     }
 
-    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { true }
-    func databaseDidChange(with event: DatabaseEvent) {}
-    func databaseWillCommit() throws { throw DatabaseError(resultCode: self.code) }
-    func databaseDidCommit(_ db: Database) {}
-    func databaseDidRollback(_ db: Database) {}
+    private final class Tracer {
+        let body: (String) -> Void
+
+        init(_ body: @escaping (String) -> Void) { self.body = body }
+    }
 }

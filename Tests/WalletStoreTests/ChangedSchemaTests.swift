@@ -1,7 +1,6 @@
 import Foundation
-import GRDB
+import SQLiteClient
 import HostSystem
-import PreparedSQL
 import TestSupport
 import Testing
 import Vocabulary
@@ -85,7 +84,7 @@ struct ChangedSchemaTests {
     func noTriggers() async throws {
         let store = try self.folder.store()
         let wallet = try await TestWallet(in: store)
-        try await store.queue.perform { try $0.db.execute(sql: Self.undo) }
+        try await store.queue.perform { try $0.db.execute(Self.undo) }
         for left in [3, 2, 1] {
             let verdict = PINVerdict.wrong(.open(attemptsLeft: left, finalRound: false))
             try await #expect(store.outcome(of: wallet.attempt(right: false)) == .notValid(verdict))
@@ -95,35 +94,33 @@ struct ChangedSchemaTests {
 
     @Test("a connection reads no view, and cannot write to the schema's table or change its version")
     func hardened() throws {
-        try DatabaseQueue(configuration: Schema.configuration()).inDatabase { db in
-            try Schema.current.migrate(db, creating: true)
-            try db.execute(sql: "CREATE VIEW counts AS SELECT * FROM attempts")
-            #expect(throws: DatabaseError.self) { try Row.fetchAll(db, sql: "SELECT * FROM counts") }
-            let before = try SchemaEntry.all(in: db)
-            let sql = "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'x' WHERE name = 'attempts'"
-            #expect(throws: DatabaseError.self) { try db.execute(sql: sql) }
-            #expect(try SchemaEntry.all(in: db) == before)
-        }
+        let db = try Schema.open()
+        try Schema.current.migrate(db, creating: true)
+        try db.execute("CREATE VIEW counts AS SELECT * FROM attempts")
+        #expect(throws: SQLiteFailure.self) { try db.run("SELECT * FROM counts") }
+        let before = try SchemaEntry.all(in: db)
+        let sql = "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'x' WHERE name = 'attempts'"
+        #expect(throws: SQLiteFailure.self) { try db.execute(sql) }
+        #expect(try SchemaEntry.all(in: db) == before)
     }
 
     @Test("an object that appears while the store is open ends the process at the hourly check, before a verdict")
     func whileOpen() async {
         await #expect(processExitsWith: .exitCode(71)) {
-            try DatabaseQueue().inDatabase { db in
-                try Schema.current.migrate(db, creating: true)
-                let connection = try StoreConnection(db, key: .test)
-                let writer = BatchWriter(
-                    connection: connection,
-                    onFatal: { exit($0.description.contains("table diary is unknown") && !$0.isDiskFull ? 71 : 1) }
-                )
-                func run(answer: @escaping @Sendable () -> Void) {
-                    writer.run([CommitQueue.PendingStep(run: { _ in answer }, refuse: { _ in exit(1) })])
-                }
-                try db.execute(sql: "CREATE TABLE diary (entry TEXT)")
-                run {}
-                connection.nextSchemaCheck = .now
-                run { exit(1) }
+            let db = try SQLiteDatabase()
+            try Schema.current.migrate(db, creating: true)
+            let connection = try StoreConnection(db, key: .test)
+            let writer = BatchWriter(
+                connection: connection,
+                onFatal: { exit($0.description.contains("table diary is unknown") && !$0.isDiskFull ? 71 : 1) }
+            )
+            func run(answer: @escaping @Sendable () -> Void) {
+                writer.run([CommitQueue.PendingStep(run: { _ in answer }, refuse: { _ in exit(1) })])
             }
+            try db.execute("CREATE TABLE diary (entry TEXT)")
+            run {}
+            connection.nextSchemaCheck = .now
+            run { exit(1) }
         }
     }
 
@@ -145,8 +142,8 @@ struct ChangedSchemaTests {
 
     /// Changes the closed store, as another program does.
     private func change(_ sql: String) throws {
-        let database = try DatabaseQueue(path: self.path)
-        try database.writeWithoutTransaction { try $0.execute(sql: sql) }
-        try database.close()
+        let database = try SQLiteDatabase(self.path)
+        try database.execute(sql)
+        database.close()
     }
 }

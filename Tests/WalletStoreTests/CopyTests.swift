@@ -1,8 +1,7 @@
 import Foundation
-import GRDB
+import SQLiteClient
 import HostSystem
 import PINPolicy
-import PreparedSQL
 import TestSupport
 import Testing
 import Vocabulary

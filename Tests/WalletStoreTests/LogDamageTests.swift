@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import SQLiteClient
 import HostSystem
 import PINPolicy
 import TestSupport
@@ -146,7 +146,7 @@ struct LogDamageTests {
     func failedStart() async throws {
         let store = try self.live.store()
         _ = try await TestWallet(in: store)
-        try await store.queue.perform { try $0.db.execute(sql: "DELETE FROM solution") }
+        try await store.queue.perform { try $0.db.execute("DELETE FROM solution") }
         let image = try Image(of: self.live, firstMark: [])
         await store.close()
         try image.write(to: self.folder)
@@ -217,13 +217,11 @@ struct LogDamageTests {
     func generation() throws {
         for number: Int64 in [0, 1, 2, 127, 128, 32_767, 32_768, 8_388_608, 1 << 31, 1 << 40, 1 << 47, Int64.max] {
             let file = self.folder.file("\(number).db")
-            let database = try DatabaseQueue(path: file)
-            let page = try database.inDatabase { db in
-                try Schema.current.migrate(db, creating: true)
-                try db.execute(sql: "UPDATE generation SET value = ?", arguments: [number])
-                return Int(try StoreConnection(db, key: .test).generationPage())
-            }
-            try database.close()
+            let db = try SQLiteDatabase(file)
+            try Schema.current.migrate(db, creating: true)
+            try db.run("UPDATE generation SET value = ?", [.number(number)])
+            let page = Int(try StoreConnection(db, key: .test).generationPage())
+            db.close()
             let bytes = try DurableFile.read(file, atMost: 1 << 24)
             let read = StoreCheck.generation(in: Array(bytes[((page - 1) * 4096)..<(page * 4096)]))
             #expect(read == UInt64(number))

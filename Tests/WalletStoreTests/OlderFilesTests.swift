@@ -1,5 +1,6 @@
 import Foundation
-import GRDB
+import CSQLite
+@testable import SQLiteClient
 import HostSystem
 import PINPolicy
 import TestSupport
@@ -116,7 +117,7 @@ struct OlderFilesTests {
         for _ in 0..<30 { _ = try await store.outcome(of: wallet.attempt(right: true)) }
         for _ in 0..<3 { _ = try await store.outcome(of: wallet.attempt(right: false)) }
         let before = try Image(of: self.live)
-        try await store.queue.betweenBatches { _ = try? $0.db.checkpoint(.passive) }
+        try await store.queue.betweenBatches { _ = try? $0.db.checkpoint(SQLITE_CHECKPOINT_PASSIVE) }
         let after = try Image(of: self.live)
         await store.close()
         #expect(before.store != after.store && before.log == after.log)
@@ -140,20 +141,16 @@ struct OlderFilesTests {
     func tornPage() throws {
         for (old, new) in [(127, 128), (128, 129), (32_767, 32_768), (8_388_607, 8_388_608)] as [(Int64, Int64)] {
             let file = self.folder.file("\(new).db")
-            let database = try DatabaseQueue(path: file)
-            let page = try database.inDatabase { db in
-                try db.execute(sql: "PRAGMA secure_delete = ON")
-                try Schema.current.migrate(db, creating: true)
-                return Int(try StoreConnection(db, key: .test).generationPage())
-            }
+            let db = try SQLiteDatabase(file)
+            try db.execute("PRAGMA secure_delete = ON")
+            try Schema.current.migrate(db, creating: true)
+            let page = Int(try StoreConnection(db, key: .test).generationPage())
             let pages = try [old, new].map { number in
-                try database.inDatabase { db in
-                    try db.execute(sql: "UPDATE generation SET value = ?", arguments: [number])
-                }
+                try db.run("UPDATE generation SET value = ?", [.number(number)])
                 let bytes = try DurableFile.read(file, atMost: 1 << 24)
                 return Array(bytes[((page - 1) * 4096)..<(page * 4096)])
             }
-            try database.close()
+            db.close()
             for sector in 0...8 {
                 for (first, second) in [(pages[0], pages[1]), (pages[1], pages[0])] {
                     let torn = Array(first[..<(512 * sector)] + second[(512 * sector)...])
@@ -170,34 +167,30 @@ struct OlderFilesTests {
     }
 
     private func rewrite(_ rewriting: Rewriting) throws {
-        let database = try DatabaseQueue(path: self.path)
-        try database.inDatabase { db in
-            switch rewriting {
-            case .vacuum: try db.execute(sql: "VACUUM")
-            case .pageSize:
-                _ = try Row.fetchAll(db, sql: "PRAGMA journal_mode = DELETE")
-                try db.execute(sql: "PRAGMA page_size = 8192; VACUUM")
-            case .reload:
-                let entries = try Row.fetchAll(db, sql: "SELECT type, name, sql FROM sqlite_schema WHERE sql NOT NULL")
-                try db.execute(sql: "ATTACH ? AS reloaded", arguments: [self.folder.file("reloaded.db")])
-                // Another order of the tables gives them other pages.
-                for entry in entries.reversed() where entry["type"] == "table" {
-                    let (name, sql): (String, String) = (entry["name"], entry["sql"])
-                    try db.execute(sql: sql.replacing("CREATE TABLE ", with: "CREATE TABLE reloaded."))
-                    try db.execute(sql: "INSERT INTO reloaded.\(name) SELECT * FROM main.\(name)")
-                }
-                for entry in entries where entry["type"] == "index" {
-                    let sql: String = entry["sql"]
-                    try db.execute(sql: sql.replacing("INDEX ", with: "INDEX reloaded."))
-                }
-                for pragma in ["application_id", "user_version"] {
-                    let value = try Int64.fetchOne(db, sql: "PRAGMA main.\(pragma)") ?? 0
-                    try db.execute(sql: "PRAGMA reloaded.\(pragma) = \(value)")
-                }
-                try db.execute(sql: "DETACH reloaded")
+        let db = try SQLiteDatabase(self.path)
+        defer { db.close() }
+        switch rewriting {
+        case .vacuum: try db.execute("VACUUM")
+        case .pageSize:
+            try db.execute("PRAGMA journal_mode = DELETE")
+            try db.execute("PRAGMA page_size = 8192; VACUUM")
+        case .reload:
+            let entries = try SchemaEntry.all(in: db).filter { !$0.definition.isEmpty }
+            try db.run("ATTACH ? AS reloaded", [.text(self.folder.file("reloaded.db"))])
+            // Another order of the tables gives them other pages.
+            for entry in entries.reversed() where entry.kind == "table" {
+                try db.execute(entry.definition.replacing("CREATE TABLE ", with: "CREATE TABLE reloaded."))
+                try db.execute("INSERT INTO reloaded.\(entry.name) SELECT * FROM main.\(entry.name)")
             }
+            for entry in entries where entry.kind == "index" {
+                try db.execute(entry.definition.replacing("INDEX ", with: "INDEX reloaded."))
+            }
+            for pragma in ["application_id", "user_version"] {
+                let value = try db.number("PRAGMA main.\(pragma)") ?? 0
+                try db.execute("PRAGMA reloaded.\(pragma) = \(value)")
+            }
+            try db.execute("DETACH reloaded")
         }
-        try database.close()
         guard rewriting == .reload else { return }
         try DurableFile.remove(self.path)
         try FileManager.default.moveItem(atPath: self.folder.file("reloaded.db"), toPath: self.path)

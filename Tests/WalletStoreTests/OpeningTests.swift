@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import SQLiteClient
 import HostSystem
 import TestSupport
 import Testing
@@ -81,12 +81,12 @@ struct OpeningTests {
     @Test("a store whose creation was interrupted, with all contents still in its log, is opened")
     func inLog() async throws {
         let made = TemporaryFolder()
-        let database = try DatabaseQueue(path: made.file("wallets.db"), configuration: Schema.configuration())
-        _ = try database.inDatabase { try Schema.current.migrate($0, creating: true) }
+        let database = try Schema.open(made.file("wallets.db"))
+        try Schema.current.migrate(database, creating: true)
         for name in ["wallets.db", "wallets.db-wal"] {
             try DurableFile.write(DurableFile.read(made.file(name), atMost: 1 << 26), to: self.folder.file(name))
         }
-        try database.close()
+        database.close()
         let head = try DurableFile.read(self.folder.file("wallets.db"), atMost: 1 << 26)
         #expect(head[60..<72].allSatisfy { $0 == 0 })
         #expect(throws: StoreOpenError.damaged(.markMissing)) { try self.folder.store() }
@@ -137,8 +137,8 @@ struct OpeningTests {
     }
 
     private func change(_ sql: String) throws {
-        let database = try DatabaseQueue(path: self.folder.path + "/wallets.db")
-        try database.writeWithoutTransaction { try $0.execute(sql: sql) }
-        try database.close()
+        let database = try SQLiteDatabase(self.folder.path + "/wallets.db")
+        try database.execute(sql)
+        database.close()
     }
 }

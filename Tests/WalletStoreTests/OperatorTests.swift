@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import SQLiteClient
 import PINPolicy
 import TestSupport
 import Testing

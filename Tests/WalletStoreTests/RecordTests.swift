@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import SQLiteClient
 import HostSystem
 import PINPolicy
 import TestSupport
@@ -39,7 +39,7 @@ struct RecordTests {
         let (wallet, other) = (try await self.wallet(failures: 3), try await self.wallet(failures: 0))
         try self.connected { connection in
             try connection.db.execute(
-                sql: "UPDATE attempts SET record = (SELECT record FROM attempts WHERE wallet = 2) WHERE wallet = 1"
+                "UPDATE attempts SET record = (SELECT record FROM attempts WHERE wallet = 2) WHERE wallet = 1"
             )
             #expect(throws: StoreError.corrupt) { try connection.attempted(wallet.id) }
             #expect(try connection.attempted(other.id)?.wallet.attempts?.record.failures == 0)
@@ -53,7 +53,7 @@ struct RecordTests {
     @Test("a removed record is damage, not an empty one: no PIN is judged and the wallet is named")
     func removed() async throws {
         let (wallet, other) = (try await self.wallet(failures: 3), try await self.wallet(failures: 1))
-        try self.connected { try $0.db.execute(sql: "DELETE FROM attempts WHERE wallet = 1") }
+        try self.connected { try $0.db.execute("DELETE FROM attempts WHERE wallet = 1") }
         let store = try self.folder.store()
         await #expect(throws: StoreError.corrupt) { try await store.outcome(of: wallet.attempt(right: true)) }
         #expect(try await store.report(of: wallet.id)?.attempts == nil)
@@ -80,7 +80,7 @@ struct RecordTests {
         _ = try await self.wallet(failures: 1)
         try self.connected { connection in
             try #expect(RecordKeyFits().run(in: connection))
-            try connection.db.execute(sql: "DELETE FROM record_key")
+            try connection.db.execute("DELETE FROM record_key")
         }
         let store = try self.folder.store()
         await #expect(throws: StoreError.corrupt) { try await store.recordKeyFits() }
@@ -117,19 +117,19 @@ struct RecordTests {
 
     /// Lends the closed store's file.
     private func connected(_ key: RecordKey = .test, _ body: (StoreConnection) throws -> Void) throws {
-        let database = try DatabaseQueue(path: self.folder.file("wallets.db"))
-        try database.inDatabase { try body(StoreConnection($0, key: key)) }
-        try database.close()
+        let database = try SQLiteDatabase(self.folder.file("wallets.db"))
+        try body(StoreConnection(database, key: key))
+        database.close()
     }
 }
 
 extension StoreConnection {
     /// The stored record of the first wallet.
     fileprivate func record() throws -> [UInt8] {
-        [UInt8](try #require(try Data.fetchOne(self.db, sql: "SELECT record FROM attempts WHERE wallet = 1")))
+        try #require(try self.db.run("SELECT record FROM attempts WHERE wallet = 1").first).bytes(0)
     }
 
     fileprivate func setRecord(_ bytes: [UInt8]) throws {
-        try self.db.execute(sql: "UPDATE attempts SET record = ? WHERE wallet = 1", arguments: [bytes.blob])
+        try self.db.run("UPDATE attempts SET record = ? WHERE wallet = 1", [.bytes(bytes)])
     }
 }

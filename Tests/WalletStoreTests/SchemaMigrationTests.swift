@@ -1,4 +1,4 @@
-import GRDB
+import SQLiteClient
 import PINPolicy
 import TestSupport
 import Testing
@@ -17,14 +17,14 @@ struct SchemaMigrationTests {
     )
 
     /// Lends the closed store's file.
-    private func inFile<Result>(_ body: (Database) throws -> Result) throws -> Result {
-        let database = try DatabaseQueue(path: self.folder.file("wallets.db"), configuration: Schema.configuration())
-        let result = try database.inDatabase(body)
-        try database.close()
+    private func inFile<Result>(_ body: (SQLiteDatabase) throws -> Result) throws -> Result {
+        let database = try Schema.open(self.folder.file("wallets.db"))
+        let result = try body(database)
+        database.close()
         return result
     }
 
-    private func version() throws -> Int? { try self.inFile { try Int.fetchOne($0, sql: "PRAGMA user_version") } }
+    private func version() throws -> Int? { try self.inFile { try $0.number("PRAGMA user_version").map { Int($0) } } }
 
     @Test("a store of an earlier version is migrated once, step by step, and keeps its contents")
     func migrated() async throws {
@@ -37,7 +37,7 @@ struct SchemaMigrationTests {
         #expect(try self.inFile { try self.next.migrate($0, creating: false) } == old)
         #expect(try self.inFile { try self.next.migrate($0, creating: false) } == nil)
         try self.inFile { db in
-            #expect(try String.fetchOne(db, sql: "SELECT note FROM notes WHERE at IS NULL") == "a")
+            #expect(try db.run("SELECT note FROM notes WHERE at IS NULL").first?.text(0) == "a")
             let connection = try StoreConnection(db, key: .test)
             #expect(try connection.attempted(wallet.id)?.wallet.attempts?.record.failures == 1)
         }
@@ -52,7 +52,7 @@ struct SchemaMigrationTests {
         await store.close()
         let unique = "CREATE UNIQUE INDEX wallets_by_time ON wallets (registered_at)"
         let failing = Schema(migrations: Array(self.next.migrations.prefix(2)) + [unique])
-        #expect(throws: DatabaseError.self) { try self.inFile { try failing.migrate($0, creating: false) } }
+        #expect(throws: SQLiteFailure.self) { try self.inFile { try failing.migrate($0, creating: false) } }
         #expect(try self.version() == 2)
         #expect(try self.inFile { try self.next.migrate($0, creating: false) } == 2)
         #expect(try self.version() == 3)
@@ -61,7 +61,7 @@ struct SchemaMigrationTests {
     @Test("a store of an earlier version is compared with the schema of that version, before it is migrated")
     func compared() async throws {
         await (try self.folder.store()).close()
-        try self.inFile { try $0.execute(sql: "CREATE TABLE notes (entry TEXT)") }
+        try self.inFile { try $0.execute("CREATE TABLE notes (entry TEXT)") }
         #expect(throws: StoreOpenError.otherSchema(["table notes is unknown"])) {
             try self.inFile { try self.next.migrate($0, creating: false) }
         }

@@ -1,9 +1,8 @@
 import Foundation
-import GRDB
+import SQLiteClient
 import Glibc
 import HostSystem
 import PINPolicy
-import PreparedSQL
 import TestSupport
 import Testing
 import Vocabulary
@@ -119,7 +118,7 @@ struct StoreFilesTests {
             withDestinationPath: self.other.file("wallets.db")
         )
         #expect(throws: DatabaseFile.IsOther.self) {
-            try DatabaseQueue(path: self.path, configuration: Schema.configuration(of: self.path))
+            try Schema.open(self.path)
         }
         #expect(StructureCheck.findings(in: self.path).isEmpty == false)
     }
@@ -131,14 +130,12 @@ struct StoreFilesTests {
         _ = try await store.outcome(of: wallet.attempt(right: false))
         let last = store.generation
         await store.close()
-        let database = try DatabaseQueue(path: self.path)
-        try database.inDatabase { db in
-            for least in [0, 1, last] { try SQLiteWalletStore.requireGeneration(least, in: db) }
-            #expect(throws: StoreOpenError.damaged(.behind(last: last, mark: last + 1))) {
-                try SQLiteWalletStore.requireGeneration(last + 1, in: db)
-            }
+        let database = try SQLiteDatabase(self.path)
+        for least in [0, 1, last] { try SQLiteWalletStore.requireGeneration(least, in: database) }
+        #expect(throws: StoreOpenError.damaged(.behind(last: last, mark: last + 1))) {
+            try SQLiteWalletStore.requireGeneration(last + 1, in: database)
         }
-        try database.close()
+        database.close()
         #expect(try StoreCheck.run(self.path) == last)
     }
 
@@ -253,17 +250,15 @@ struct StoreFilesTests {
         #expect(sound.genuine == 4 && sound.damaged == [] && sound.unreadable == 0 && sound.namesKey == true)
         let otherKey = try StoredRecords(in: self.folder.path, key: .other) { _ in }
         #expect(otherKey.genuine == 0 && otherKey.damaged.count == 4 && otherKey.namesKey == false)
-        let database = try DatabaseQueue(path: self.path)
-        try await database.write { db in
-            try db.execute(
-                sql: """
-                    UPDATE attempts SET record = zeroblob(length(record)) WHERE wallet IN (1, 5);
-                    DELETE FROM attempts WHERE wallet = 2;
-                    UPDATE wallets SET state = x'01' WHERE key = 3;
-                    """
-            )
-        }
-        try database.close()
+        let database = try SQLiteDatabase(self.path)
+        try database.execute(
+            """
+            UPDATE attempts SET record = zeroblob(length(record)) WHERE wallet IN (1, 5);
+            DELETE FROM attempts WHERE wallet = 2;
+            UPDATE wallets SET state = x'01' WHERE key = 3;
+            """
+        )
+        database.close()
         let before = try self.folder.contents()
         let found = try StoredRecords(in: self.folder.path, key: .test) { _ in }
         #expect(found.damaged == wallets[0..<3].map(\.id) && found.genuine == 1)

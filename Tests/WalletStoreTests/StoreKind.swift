@@ -1,5 +1,5 @@
 import DictionaryStore
-import GRDB
+import SQLiteClient
 import PostgreSQLClient
 import PostgreSQLStore
 import TestSupport
@@ -41,9 +41,9 @@ enum StorePlace: Sendable {
     func change(_ sql: String) throws {
         switch self {
         case .sqlite(let folder):
-            let database = try DatabaseQueue(path: folder.file("wallets.db"))
-            try database.writeWithoutTransaction { try $0.execute(sql: sql) }
-            try database.close()
+            let database = try SQLiteDatabase(folder.file("wallets.db"))
+            try database.execute(sql)
+            database.close()
         case .postgreSQL(let place): try place.connect().run(sql)
         case .dictionary: preconditionFailure("a dictionary has no statements")
         }
@@ -56,9 +56,9 @@ enum StorePlace: Sendable {
         let sql = "SELECT count(*) FROM \(table)"
         switch self {
         case .sqlite(let folder):
-            let database = try DatabaseQueue(path: folder.file("wallets.db"))
-            defer { try? database.close() }
-            return try database.read { try Int64.fetchOne($0, sql: sql) }
+            let database = try SQLiteDatabase(folder.file("wallets.db"))
+            defer { database.close() }
+            return try database.number(sql)
         case .postgreSQL(let place): return try place.connect().run(sql).number(0, 0)
         case .dictionary(let contents): return contents.withLock { $0.count(of: table) }
         }

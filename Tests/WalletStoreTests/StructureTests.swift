@@ -1,5 +1,5 @@
 import HostSystem
-import PreparedSQL
+import SQLiteClient
 import TestSupport
 import Testing
 
@@ -65,6 +65,6 @@ extension SQLiteWalletStore {
             FROM wallets, (WITH RECURSIVE copies (copy) AS (SELECT 1 UNION SELECT copy + 1 FROM copies LIMIT \(count))
                 SELECT copy FROM copies)
             """
-        try await self.queue.perform { try PreparedStatement(sql, on: $0.db).run() }
+        try await self.queue.perform { try $0.db.execute(sql) }
     }
 }

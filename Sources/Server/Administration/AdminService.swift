@@ -523,7 +523,11 @@ extension AdminFailure {
                     + "the command."
             )
         case StoreError.unavailable:
-            self.init(.unavailable, "The store rejected the command: its disk is full, or the server is stopping.")
+            self.init(
+                .unavailable,
+                "The store rejected a step of the command: its disk is full, or the server is stopping. Earlier steps "
+                    + "remain done. Repeat the command."
+            )
         case StoreError.outcomeUnknown:
             self.init(
                 .unavailable,

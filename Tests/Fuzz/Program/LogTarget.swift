@@ -1,5 +1,5 @@
 internal import EmbeddedServer
-internal import GRDB
+internal import SQLiteClient
 internal import HostSystem
 internal import PINPolicy
 internal import Secrets
@@ -84,16 +84,18 @@ final class LogTarget: FuzzTarget {
     private func read() {
         let path = "\(self.folder)/wallets.db"
         guard (try? StoreFile.refuseOthers(path, creating: false)) != nil, (try? StoreCheck.look(path)) != nil,
-            let database = try? DatabaseQueue(path: path, configuration: Schema.configuration())
+            let database = try? Schema.open(path)
         else { return }
-        try? database.inDatabase { db in
-            try Schema.current.migrate(db, creating: false, acceptingMoved: false)
-            let connection = try StoreConnection(db, key: self.key)
+        defer { database.close() }
+        do {
+            try Schema.current.migrate(database, creating: false, acceptingMoved: false)
+            let connection = try StoreConnection(database, key: self.key)
             _ = try connection.listing(after: nil, limit: 100)
             _ = try connection.sealedValues(after: nil, limit: 100)
             _ = try connection.inspect()
+        } catch {
+            // A damaged store is refused.
         }
-        try? database.close()
     }
 
     private static func repair(_ log: inout [UInt8]) {

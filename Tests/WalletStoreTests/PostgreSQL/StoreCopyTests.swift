@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import SQLiteClient
 import PINPolicy
 import PostgreSQLClient
 import Synchronization
@@ -280,9 +280,9 @@ struct StoreCopyTests {
     @Test("a damaged record in the source is named, and nothing is copied", arguments: Damage.allCases)
     func damagedSource(_ damage: Damage) async throws {
         let contents = try await self.contents()
-        let file = try DatabaseQueue(path: self.folder.file("wallets.db"))
-        try await file.write { try $0.execute(sql: damage.rawValue) }
-        try file.close()
+        let file = try SQLiteDatabase(self.folder.file("wallets.db"))
+        try file.execute(damage.rawValue)
+        file.close()
         await #expect(throws: StoreCopyFailure.damaged([contents.fresh.id])) { try await self.copy() }
         let target = try await self.place.open()
         #expect(try await target.walletCount() == 0)
@@ -292,14 +292,12 @@ struct StoreCopyTests {
     @Test("a wallet that has ended is copied although its attempts are damaged")
     func damagedEnded() async throws {
         let contents = try await self.contents()
-        let file = try DatabaseQueue(path: self.folder.file("wallets.db"))
-        try await file.write {
-            try $0.execute(
-                sql: "DELETE FROM attempts WHERE wallet = (SELECT key FROM wallets WHERE id = ?)",
-                arguments: [contents.wiped.id.blob]
-            )
-        }
-        try file.close()
+        let file = try SQLiteDatabase(self.folder.file("wallets.db"))
+        try file.run(
+            "DELETE FROM attempts WHERE wallet = (SELECT key FROM wallets WHERE id = ?)",
+            [.bytes(contents.wiped.id.bytes)]
+        )
+        file.close()
         #expect(try await self.copy().wallets == 9)
         let store = try await self.place.open()
         #expect(try await store.report(of: contents.wiped.id)?.revocation == .byWipe)

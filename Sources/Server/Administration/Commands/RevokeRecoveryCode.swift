@@ -119,7 +119,7 @@ struct AddDenied: RevokeRecoveryCodeCommand {
         commandName: "add",
         abstract: "The same as `admin revoke recovery-code`.",
         discussion: """
-            A code is never denied without its wallets: putting it on the list revokes them in the same step.
+            A code is never denied without its wallets: the command that puts it on the list revokes them, too.
 
               remote-pin-server admin deny-list add --lab /tmp/lab
             """

@@ -1,4 +1,4 @@
-internal import GRDB
+internal import SQLiteClient
 import PINPolicy
 internal import Secrets
 package import Vocabulary
@@ -171,7 +171,7 @@ extension StoreConnection {
 
     /// Returns the copy that the store was moved to, or nil if it was not moved.
     func movedTo() throws -> String? {
-        let id = try Int64.fetchOne(self.db, sql: "PRAGMA application_id")
+        let id = try self.db.number("PRAGMA application_id")
         guard id == Schema.movedID else { return nil }
         let values = try ReadOperatorValues().run(in: self).values
         guard let copy = values[Self.movedTo]?.text else { throw StoreError.corrupt }
@@ -180,7 +180,7 @@ extension StoreConnection {
 
     func noteMoved(to copy: String) throws {
         try self.set(Self.movedTo, to: OperatorValues.Value(copy, setAt: Timestamp(milliseconds: 0)))
-        try self.db.execute(sql: "PRAGMA application_id = \(Schema.movedID)")
+        try self.db.execute("PRAGMA application_id = \(Schema.movedID)")
     }
 }
 

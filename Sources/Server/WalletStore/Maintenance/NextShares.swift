@@ -1,5 +1,4 @@
-internal import GRDB
-internal import PreparedSQL
+internal import SQLiteClient
 import Vocabulary
 
 /// The sealed shares that will replace a wallet's current ones.
@@ -40,18 +39,19 @@ extension StoreConnection {
     /// Writes a wallet's next shares, or removes the row if there are none.
     func keep(_ next: NextShares, of wallet: WalletKey) throws {
         guard !next.isEmpty else { return try self.removeNextShares(of: wallet) }
-        try self.db.makeStatement(
-            sql: """
-                INSERT INTO next_shares (wallet, unlock_share, presence_share) VALUES (?, ?, ?) ON CONFLICT (wallet)
-                DO UPDATE SET unlock_share = excluded.unlock_share, presence_share = excluded.presence_share
-                """
-        ).run([wallet.number, next.unlock?.blob, next.presence?.blob])
+        try self.db.run(
+            """
+            INSERT INTO next_shares (wallet, unlock_share, presence_share) VALUES (?, ?, ?) ON CONFLICT (wallet)
+            DO UPDATE SET unlock_share = excluded.unlock_share, presence_share = excluded.presence_share
+            """,
+            [.number(wallet.number)] + [next.unlock, next.presence].map { $0.map { .bytes($0) } ?? .null }
+        )
         self.hasNextShares = true
     }
 
     func removeNextShares(of wallet: WalletKey) throws {
         guard self.hasNextShares else { return }
-        try self.db.makeStatement(sql: "DELETE FROM next_shares WHERE wallet = ?").run([wallet.number])
+        try self.db.run("DELETE FROM next_shares WHERE wallet = ?", [.number(wallet.number)])
         try self.findNextShares()
     }
 
@@ -59,6 +59,6 @@ extension StoreConnection {
     ///
     /// If not, the other steps do not look for them.
     func findNextShares() throws {
-        self.hasNextShares = try Row.fetchOne(self.db, sql: "SELECT 1 FROM next_shares LIMIT 1") != nil
+        self.hasNextShares = try self.db.number("SELECT 1 FROM next_shares LIMIT 1") != nil
     }
 }

@@ -1,7 +1,6 @@
-internal import GRDB
 internal import HostSystem
 internal import Metrics
-internal import PreparedSQL
+internal import SQLiteClient
 internal import Statements
 internal import Synchronization
 internal import Vocabulary
@@ -47,7 +46,7 @@ struct BatchWriter {
     /// Invariant (G4): this runs between two transactions, so the answer discloses only durable values. If the step
     /// fails, it fails again in the transaction, where the error is handled.
     func answerRead(_ step: CommitQueue.PendingStep) -> Bool {
-        precondition(!self.connection.db.isInsideTransaction, "a read sees no change that is not durable")
+        precondition(!self.connection.db.isInTransaction, "a read sees no change that is not durable")
         guard let answer = (try? step.read?(self.connection)) ?? nil else { return false }
         answer()
         return true
@@ -113,11 +112,9 @@ struct BatchWriter {
             self.meters.commit.record(duration)
             self.meters.batch.record(batch.count)
         } catch {
-            // Read this before the rollback, because its SQLite calls would overwrite it.
-            let cause = self.cause(error)
             self.rollBack()
-            let failure = self.failure(for: error, cause)
-            if failure == .diskFull || apart { self.onRefusal(Self.text(cause)) }
+            let failure = self.failure(for: error)
+            if failure == .diskFull || apart { self.onRefusal(Self.text(error)) }
             return failure
         }
         self.answer(prepared, to: batch)
@@ -198,7 +195,7 @@ struct BatchWriter {
             try self.connection.undoStep()
             self.connection.receipts?.truncate(to: leafCount)
             let reason = error as? StoreError ?? .corrupt
-            if let cause = self.cause(error) { self.onRefusal("\(cause)") }
+            if error is SQLiteFailure { self.onRefusal("\(error)") }
             return ({ step.refuse(reason) }, false)
         }
     }
@@ -224,7 +221,7 @@ struct BatchWriter {
             try self.connection.truncateLog()
             return true
         } catch {
-            if case .step = self.failure(for: error) { self.onFatal(self.fatal(self.cause(error))) }
+            if case .step = self.failure(for: error) { self.onFatal(self.fatal(error)) }
             return false
         }
     }
@@ -234,40 +231,31 @@ struct BatchWriter {
         do {
             try self.connection.rollBack()
         } catch {
-            self.onFatal(self.fatal(self.cause(error)))
+            self.onFatal(self.fatal(error))
         }
     }
 
     /// Classifies an error.
     ///
     /// Does not return if it is a file error.
-    ///
-    /// - Parameter cause: The cause, if it was read before other calls of SQLite.
-    private func failure(for error: any Error, _ cause: SQLiteFailure? = nil) -> Failure {
-        guard let error = error as? DatabaseError, let cause = cause ?? self.cause(error) else { return .step }
-        if cause.isLackOfRoom { return .diskFull }
-        switch error.resultCode {
-        case .SQLITE_BUSY, .SQLITE_LOCKED: return .diskFull
-        case .SQLITE_CORRUPT, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG, .SQLITE_RANGE: return .step
-        default: self.onFatal(self.fatal(cause))  // rule: store-failed-sync-survived
+    private func failure(for error: any Error) -> Failure {
+        switch (error as? SQLiteFailure)?.kind {
+        case .lackOfRoom, .locked: return .diskFull
+        case nil, .damaged, .rejected: return .step
+        case .notADatabase, .other: self.onFatal(self.fatal(error))  // rule: store-failed-sync-survived
         }
-    }
-
-    /// Returns SQLite's failure, or nil if the store's own code threw the error.
-    private func cause(_ error: any Error) -> SQLiteFailure? {
-        (error as? DatabaseError).map { SQLiteFailure($0.extendedResultCode, of: self.connection.db) }
     }
 
     /// Returns the reason for the log.
     ///
     /// It never includes text from a peer.
-    private static func text(_ cause: SQLiteFailure?) -> String {
-        cause.map { "\($0)" } ?? "the store holds data that it did not write"
+    private static func text(_ error: any Error) -> String {
+        (error as? SQLiteFailure).map { "\($0)" } ?? "the store holds data that it did not write"
     }
 
-    private func fatal(_ cause: SQLiteFailure?) -> FatalStoreError {
+    private func fatal(_ error: any Error) -> FatalStoreError {
         FatalStoreError(
-            "wallet store: \(Self.text(cause)); the process ends because counted attempts may be lost"
+            "wallet store: \(Self.text(error)); the process ends because counted attempts may be lost"
         )
     }
 }

@@ -1,6 +1,4 @@
-internal import Foundation
-internal import GRDB
-import PreparedSQL
+import SQLiteClient
 internal import Synchronization
 import Vocabulary
 
@@ -60,27 +58,23 @@ final class KnownWallets: Sendable {
     /// private to the connection.
     ///
     /// A connection reports to the cache that was attached last.
-    func attach(to db: Database) throws {
-        db.add(
-            function: DatabaseFunction("forget_wallet", argumentCount: 1) { arguments in
-                let wallet = Data.fromDatabaseValue(arguments[0]).flatMap { WalletID([UInt8]($0)) }
-                if let wallet { self.forget(wallet) } else { self.forgetAll() }
-                return nil
-            }
-        )
+    func attach(to db: SQLiteDatabase) throws {
+        try db.addFunction("forget_wallet") { argument in
+            if let wallet = argument.flatMap({ WalletID($0) }) { self.forget(wallet) } else { self.forgetAll() }
+        }
         for event in ["UPDATE", "DELETE"] {
             try db.execute(
-                sql: """
-                    CREATE TEMP TRIGGER IF NOT EXISTS forget_at_\(event) AFTER \(event) ON main.wallets
-                    BEGIN SELECT forget_wallet(old.id); END
-                    """
+                """
+                CREATE TEMP TRIGGER IF NOT EXISTS forget_at_\(event) AFTER \(event) ON main.wallets
+                BEGIN SELECT forget_wallet(old.id); END
+                """
             )
         }
         try db.execute(
-            sql: """
-                CREATE TEMP TRIGGER IF NOT EXISTS forget_at_solution AFTER UPDATE ON main.solution
-                BEGIN SELECT forget_wallet(NULL); END
-                """
+            """
+            CREATE TEMP TRIGGER IF NOT EXISTS forget_at_solution AFTER UPDATE ON main.solution
+            BEGIN SELECT forget_wallet(NULL); END
+            """
         )
     }
 }
@@ -127,7 +121,7 @@ extension StoreConnection {
     /// stored record with the one that the attempt was judged from. If they differ, the step fails and is repeated from
     /// the stored record (``BatchWriter``).
     func keepAttempts(of held: HeldRow) throws {
-        guard let attempts = held.wallet.attempts else { return }
+        guard let attempts = held.wallet.attempts else { throw StoreError.corrupt }
         var kept = held
         kept.onFile = attempts.encoded(of: held.id, by: self.key)
         kept.wallet.next = NextShares()
@@ -135,7 +129,7 @@ extension StoreConnection {
         statement.bind(held.wallet.row.key.number, at: 1)
         statement.bind(kept.onFile, at: 2)
         statement.bind(held.onFile, at: 3)
-        guard try statement.change() == 1 else { throw StoreError.corrupt }
+        guard try statement.run() == 1 else { throw StoreError.corrupt }
         self.known.remember(kept)
     }
 }
@@ -186,14 +180,4 @@ extension PreparedRow {
         guard let value = FixedBytes<Kind>(try self.kept(column)) else { throw StoreError.corrupt }
         return value
     }
-}
-
-extension [UInt8] {
-    /// The value as a statement argument.
-    var blob: DatabaseValue { Data(self).databaseValue }
-}
-
-extension FixedBytes {
-    /// The value as a statement argument.
-    var blob: DatabaseValue { self.bytes.blob }
 }

@@ -1,5 +1,4 @@
-internal import GRDB
-internal import PreparedSQL
+internal import SQLiteClient
 import Vocabulary
 
 extension SQLiteWalletStore {
@@ -31,13 +30,13 @@ extension SQLiteWalletStore {
 /// Maintenance steps that cover many wallets.
 extension StoreConnection {
     func inspect() throws -> StoreInspection {
-        let words = try String.fetchAll(self.db, sql: "PRAGMA integrity_check(20)")
+        let words = try self.db.run("PRAGMA integrity_check(20)").map { try $0.text(0) }
         var wallets = 0
         var latestEpoch: UInt32 = 1
-        let states = try Row.fetchCursor(self.db, sql: "SELECT state FROM wallets")
-        while let row = try states.next() {
+        try self.db.statement("SELECT state FROM wallets").forEachRow { row in
+            guard let state = WalletState(decoding: try row.kept(0)) else { throw StoreError.corrupt }
             wallets += 1
-            latestEpoch = max(latestEpoch, try row.walletState(0).epoch)
+            latestEpoch = max(latestEpoch, state.epoch)
         }
         return StoreInspection(
             damage: words == ["ok"] ? [] : words,

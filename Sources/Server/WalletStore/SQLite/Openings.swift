@@ -1,6 +1,5 @@
-internal import GRDB
 import PINPolicy
-internal import PreparedSQL
+internal import SQLiteClient
 internal import Synchronization
 import Vocabulary
 
@@ -59,7 +58,7 @@ extension StoreConnection {
         let row = held.wallet.row
         let isPlain = row.state.epoch == self.facts.epoch && !self.hasNextShares
         let opening = Opening(wallet: held.wallet, facts: self.facts)
-        if isPlain, !self.db.isInsideTransaction { self.known.openings.note(opening, of: wallet) }
+        if isPlain, !self.db.isInTransaction { self.known.openings.note(opening, of: wallet) }
         return StoredIdentity(row)
     }
 

@@ -1,10 +1,9 @@
 internal import Dispatch
 internal import Foundation
-internal import GRDB
 internal import HostSystem
 internal import Synchronization
 package import Metrics
-internal import PreparedSQL
+internal import SQLiteClient
 package import Statements
 package import Vocabulary
 
@@ -87,41 +86,29 @@ package final class SQLiteWalletStore: ServedStore {
         try StoreFile.refuseOthers(path, creating: creating, acceptingMoved: acceptingMoved)
         let least = try self.generation(path, acceptingDamage: acceptingDamage)
         let isDamaged = least == nil
-        let database: DatabaseQueue
+        let database: SQLiteDatabase
         let committed = CommittedFacts()
         let mark: StoreMark?
         let files: [WatchedFiles.Kept]?
         var upgradedFrom: Int?
         do {
             try self.requireWritable(path, in: folder)
-            database = try DatabaseQueue(path: path, configuration: Schema.configuration(of: path))
+            database = try Schema.open(path)
             do {
-                mark = try database.inDatabase { db in
-                    do {
-                        if let least { try self.requireGeneration(least, in: db) }
-                        upgradedFrom = try Schema.current.migrate(
-                            db,
-                            creating: creating,
-                            acceptingMoved: acceptingMoved
-                        )
-                        // Finish the work of a killed process, so that no older copy of a destroyed share survives a
-                        // start.
-                        _ = try db.checkpoint(.truncate)
-                        let connection = try StoreConnection(db, key: key)
-                        try connection.claimIfEmpty()
-                        committed.note(connection)
-                        guard !isDamaged else { return nil }  // rule: store-damage-accepted-for-good
-                        let page = try connection.generationPage()
-                        return try StoreMark(of: path, page: page, generation: connection.generation)
-                    } catch {
-                        throw StoreOpenError(error, of: db)
-                    }
-                }
+                if let least { try self.requireGeneration(least, in: database) }
+                upgradedFrom = try Schema.current.migrate(database, creating: creating, acceptingMoved: acceptingMoved)
+                // Finish the work of a killed process, so that no older copy of a destroyed share survives a start.
+                try database.truncateLog()
+                let connection = try StoreConnection(database, key: key)
+                try connection.claimIfEmpty()
+                committed.note(connection)
+                let page = isDamaged ? nil : try connection.generationPage()
+                mark = try page.map { try StoreMark(of: path, page: $0, generation: connection.generation) }
                 files = try mark.map { mark in try WatchedFiles.look(at: path, mark) }
             } catch {
                 // SQLite removes the log when the last connection is closed. Only then can the mark say that no log
                 // exists.
-                try? database.close()
+                database.close()
                 throw error
             }
         } catch {
@@ -131,27 +118,27 @@ package final class SQLiteWalletStore: ServedStore {
         let meters = StoreMeters(factory)
         let (queue, latency, announced) = (CommitQueue(meters: meters, wake: wake), CommitLatency(), AnnouncedEntry())
         let openings = Openings()
+        let handedOver = Mutex<SQLiteDatabase?>(database)
         let thread = Thread {
-            database.inDatabase {
-                self.serve(
-                    $0,
-                    at: path,
-                    files,
-                    key: key,
-                    mark: mark,
-                    queue: queue,
-                    receipts: signer,
-                    committed: committed,
-                    announced: announced,
-                    openings: openings,
-                    latency: latency,
-                    meters: meters,
-                    onRefusal: onRefusal,
-                    onFatal: onFatal
-                )
-            }
+            guard let database = handedOver.withLock({ $0.take() }) else { return }
+            self.serve(
+                database,
+                at: path,
+                files,
+                key: key,
+                mark: mark,
+                queue: queue,
+                receipts: signer,
+                committed: committed,
+                announced: announced,
+                openings: openings,
+                latency: latency,
+                meters: meters,
+                onRefusal: onRefusal,
+                onFatal: onFatal
+            )
             // Closing copies the log into the file and removes it. If that fails, the next start does it.
-            try? database.close()
+            database.close()
             if mark != nil { StoreMark.release(path) }
             lock.release()
             queue.end()
@@ -188,9 +175,9 @@ package final class SQLiteWalletStore: ServedStore {
     ///
     /// Invariant (G4): the server judges PINs with the store that it checked. SQLite may have opened another file than
     /// the one that was checked, or used another log, for any reason.
-    static func requireGeneration(_ least: UInt64, in db: Database) throws {
+    static func requireGeneration(_ least: UInt64, in db: SQLiteDatabase) throws {
         guard least > 0 else { return }
-        let found = try? Int64.fetchOne(db, sql: "SELECT value FROM generation")
+        let found = try? db.number("SELECT value FROM generation")
         let last = found.flatMap { UInt64(exactly: $0) } ?? 0
         guard last >= least else { throw StoreOpenError.damaged(.behind(last: last, mark: least)) }
     }
@@ -249,7 +236,7 @@ package final class SQLiteWalletStore: ServedStore {
     }
 
     private static func serve(
-        _ db: Database,
+        _ db: SQLiteDatabase,
         at path: String,
         _ files: [WatchedFiles.Kept]?,
         key: RecordKey,

@@ -1,5 +1,4 @@
-internal import GRDB
-internal import PreparedSQL
+internal import SQLiteClient
 
 /// The tables, and the migrations from earlier versions.
 ///
@@ -114,14 +113,16 @@ struct Schema: Sendable {
 
     init(migrations: [String]) {
         self.migrations = migrations
-        self.made = try? DatabaseQueue().inDatabase { db in
-            var made: [Set<SchemaEntry>] = [[]]
-            for migration in migrations {
-                try db.execute(sql: migration)
-                made.append(Set(try SchemaEntry.all(in: db)))
+        self.made = try? Self.entries(of: migrations)
+    }
+
+    private static func entries(of migrations: [String]) throws -> [Set<SchemaEntry>] {
+        let database = try SQLiteDatabase()
+        return try [[]]
+            + migrations.map { migration in
+                try database.execute(migration)
+                return Set(try SchemaEntry.all(in: database))
             }
-            return made
-        }
     }
 
     var version: Int { self.migrations.count }
@@ -146,27 +147,25 @@ struct Schema: Sendable {
         "PRAGMA mmap_size = 0",
     ]
 
-    /// - Parameter path: The file that SQLite must open, and not the target of a link there.
-    static func configuration(of path: String? = nil) -> Configuration {
-        var configuration = Configuration()
-        configuration.label = "wallet store"
-        configuration.busyMode = .timeout(1)
-        configuration.prepareDatabase { db in
-            // Before the first setting, with which SQLite reads the log.
-            if let path { try DatabaseFile.requireItself(path, of: db) }
-            try HardenedConnection.harden(db)
-            for setting in Self.settings { _ = try Row.fetchAll(db, sql: setting) }
-        }
-        return configuration
+    /// Opens a store's file with ``settings``, or a database in memory.
+    ///
+    /// The file must be the one at this path, and not the target of a link there.
+    static func open(_ path: String? = nil) throws -> SQLiteDatabase {
+        let database = try path.map { path throws(SQLiteFailure) in try SQLiteDatabase(path) } ?? SQLiteDatabase()
+        // Before the first setting, with which SQLite reads the log.
+        if let path { try DatabaseFile.requireItself(path, of: database) }
+        try database.harden()
+        try database.execute(Self.settings.joined(separator: ";"))
+        return database
     }
 
     /// Migrates a file to this version, with each step in a separate transaction.
     ///
     /// Rejects a file whose schema this program did not make. Returns the store's previous version if it was older.
     @discardableResult
-    func migrate(_ db: Database, creating: Bool, acceptingMoved: Bool = false) throws -> Int? {
-        let id = try Int64.fetchOne(db, sql: "PRAGMA application_id") ?? 0
-        let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+    func migrate(_ db: SQLiteDatabase, creating: Bool, acceptingMoved: Bool = false) throws -> Int? {
+        let id = try db.number("PRAGMA application_id") ?? 0
+        let found = Int(try db.number("PRAGMA user_version") ?? 0)
         guard id != Self.backupID else { throw StoreOpenError.backup }
         guard id != Self.movedID || acceptingMoved else { throw StoreOpenError.moved }
         let isNew = id == 0 && found == 0 && creating
@@ -177,11 +176,10 @@ struct Schema: Sendable {
         let differences = self.differences(in: try SchemaEntry.all(in: db), ofVersion: found)
         guard differences.isEmpty else { throw StoreOpenError.otherSchema(differences) }
         for version in found..<self.version {
-            try db.inTransaction(.immediate) {
-                try db.execute(sql: self.migrations[version])
-                try db.execute(sql: "PRAGMA application_id = \(isNew ? Self.applicationID : id)")
-                try db.execute(sql: "PRAGMA user_version = \(version + 1)")
-                return .commit
+            try db.inTransaction {
+                try db.execute(self.migrations[version])
+                try db.execute("PRAGMA application_id = \(isNew ? Self.applicationID : id)")
+                try db.execute("PRAGMA user_version = \(version + 1)")
             }
         }
         return isNew || found == self.version ? nil : found
@@ -191,8 +189,8 @@ struct Schema: Sendable {
     /// is none.
     ///
     /// Invariant (G3, G4): a store with any other object is not served. Connections run no trigger and read no view
-    /// (``HardenedConnection``), but a changed table may have a column that computes its value, and an unknown index or
-    /// table shows that another program wrote to the file.
+    /// (`SQLiteDatabase.harden()`), but a changed table may have a column that computes its value, and an unknown index
+    /// or table shows that another program wrote to the file.
     func differences(in found: [SchemaEntry], ofVersion version: Int) -> [String] {
         guard let made = self.made, made.indices.contains(version) else { return ["its version \(version) is unknown"] }
         let other = Set(found).subtracting(made[version])

@@ -1,5 +1,5 @@
 internal import HostSystem
-internal import PreparedSQL
+internal import SQLiteClient
 import Vocabulary
 
 /// Checks that a store has every synced commit, before SQLite opens the store and changes its files.
@@ -88,15 +88,8 @@ struct StoreCheck {
 
     /// Returns the generation of a store without a log, or nil if it cannot be read.
     private static func generation(ofClosed path: String) -> UInt64? {
-        var generation: UInt64?
-        do throws(UnchangedDatabase.Failure) {
-            try UnchangedDatabase(path).forEachRow(of: "SELECT value FROM generation") { row in
-                generation = row.number(0).flatMap { UInt64(exactly: $0) }
-            }
-        } catch {
-            return nil
-        }
-        return generation
+        let value = try? SQLiteDatabase(unchanged: path).number("SELECT value FROM generation")
+        return value.flatMap { UInt64(exactly: $0) }
     }
 
     /// Returns the generation from the page containing the only row of the table `generation` (SQLite file format, 1.6

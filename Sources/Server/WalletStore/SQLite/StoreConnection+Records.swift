@@ -1,5 +1,4 @@
-internal import GRDB
-internal import PreparedSQL
+internal import SQLiteClient
 import Vocabulary
 
 /// Writes and checks attempt records.
@@ -13,29 +12,25 @@ extension StoreConnection {
 
     /// Claims a store without wallets for this key.
     func claimIfEmpty() throws {
-        try self.db.execute(
-            sql: """
-                INSERT OR IGNORE INTO record_key (id, key_check)
-                SELECT 1, ? WHERE NOT EXISTS (SELECT 1 FROM wallets)
-                """,
-            arguments: [self.key.check.blob]
+        try self.db.run(
+            "INSERT OR IGNORE INTO record_key (id, key_check) SELECT 1, ? WHERE NOT EXISTS (SELECT 1 FROM wallets)",
+            [.bytes(self.key.check)]
         )
     }
 
     func recordKeyCheck() throws -> [UInt8]? {
-        try Row.fetchOne(self.db, sql: "SELECT key_check FROM record_key")?.bytes(0)
+        try self.db.run("SELECT key_check FROM record_key").first?.bytes(0)
     }
 
     /// A disk that swaps two sound pages hides wallets: one seems to be unknown, or a walk over all wallets never ends.
     func requireEveryPlace(after cursor: UInt64?, limit: Int) throws {
         let first = cursor.map { Int64(bitPattern: $0) } ?? .min
-        let rows = try Row.fetchAll(
-            self.db,
-            sql: """
-                SELECT key, id, (SELECT found.key FROM wallets AS found INDEXED BY wallets_by_id WHERE found.id = w.id)
-                FROM wallets w WHERE key > ? ORDER BY key LIMIT ?
-                """,
-            arguments: [first, limit]
+        let rows = try self.db.run(
+            """
+            SELECT key, id, (SELECT found.key FROM wallets AS found INDEXED BY wallets_by_id WHERE found.id = w.id)
+            FROM wallets w WHERE key > ? ORDER BY key LIMIT ?
+            """,
+            [.number(first), .number(Int64(limit))]
         )
         var last = first
         for row in rows {

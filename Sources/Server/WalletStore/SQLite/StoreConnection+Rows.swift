@@ -1,6 +1,4 @@
-internal import Foundation
-internal import GRDB
-internal import PreparedSQL
+internal import SQLiteClient
 import Vocabulary
 
 /// A wallet's row, with the parts that were read with it.
@@ -51,19 +49,20 @@ extension StoreConnection: Rows {
     func remove(_ wallets: [HeldRow]) throws { try self.remove(wallets.map(\.wallet.row.key)) }
 
     func wallet(ofDeletionCode digest: SHA256Digest) throws -> WalletID? {
-        try self.db.makeStatement(sql: "SELECT id FROM wallets WHERE deletion_digest = ?")
-            .first([digest.blob]) { try $0.identifier(0) }
+        try self.db.run("SELECT id FROM wallets WHERE deletion_digest = ?", [.bytes(digest.bytes)]).first?.identifier(0)
     }
 
     /// Looks wallets up by id, because a row number may have been reused since.
     func keepLastSessions(_ sessions: [(wallet: WalletID, at: Timestamp)]) throws {
-        let statement = try self.db.makeStatement(
-            sql: """
+        for (wallet, at) in sessions {
+            try self.db.run(
+                """
                 INSERT INTO last_sessions (wallet, at) SELECT key, ? FROM wallets WHERE id = ?
                 ON CONFLICT (wallet) DO UPDATE SET at = max(at, excluded.at)
-                """
-        )
-        for (wallet, at) in sessions { try statement.run([at.milliseconds, wallet.blob]) }
+                """,
+                [.number(at.milliseconds), .bytes(wallet.bytes)]
+            )
+        }
     }
 
     /// Steps of a single connection run one after the other.
@@ -73,11 +72,11 @@ extension StoreConnection: Rows {
     func note(reversal name: String) {}
 
     func operatorRevision() throws -> Int64? {
-        try Int64.fetchOne(self.db, sql: "SELECT revision FROM operator_revision")
+        try self.db.number("SELECT revision FROM operator_revision")
     }
 
     func raiseOperatorRevision() throws {
-        try self.db.execute(sql: "UPDATE operator_revision SET revision = revision + 1")
+        try self.db.run("UPDATE operator_revision SET revision = revision + 1")
     }
 
     /// No other server uses the store.
@@ -88,8 +87,8 @@ extension StoreConnection: Rows {
     func epochsWereOpened(_ count: Int) throws { try self.readEpochs() }
 
     /// SQLite takes `$1` as the name of a parameter, and numbers parameters in the order of their appearance.
-    func query(_ statement: SideStatement, _ values: [ColumnValue]) throws -> [Row] {
-        try Row.fetchAll(self.db, sql: statement.text, arguments: StatementArguments(values.map(\.databaseValue)))
+    func query(_ statement: SideStatement, _ values: [ColumnValue]) throws -> [SQLiteRow] {
+        try self.db.run(statement.text, values.map { SQLiteValue($0) })
     }
 
     func noteAudited() throws { try self.keepAuditMark() }
@@ -106,7 +105,7 @@ extension StoreConnection {
             """
         )
         return try WalletPage(rows, of: selection) { row in
-            let (wallet, record): (WalletID?, [UInt8]?) = (try? row.identifier(1), try row.bytesIfAny(3))
+            let (wallet, record): (WalletID?, [UInt8]?) = (try? row.identifier(1), (try? row.bytesIfAny(3)) ?? nil)
             return FoundWallet(
                 cursor: UInt64(bitPattern: try row.number(0)),
                 id: wallet,
@@ -149,7 +148,7 @@ extension StoreConnection {
         }
     }
 
-    private static func whole(_ wallet: WalletID, in row: Row) throws -> WholeWallet {
+    private static func whole(_ wallet: WalletID, in row: SQLiteRow) throws -> WholeWallet {
         let recoveryMAC = try row.bytes(8)
         guard recoveryMAC.count == WalletRow.recoveryMACByteCount else { throw StoreError.corrupt }
         return WholeWallet(
@@ -178,56 +177,51 @@ extension StoreConnection {
     }
 
     /// Reads the cursor, the id and these columns.
-    private func rows(of selection: WalletSelection, _ columns: String, _ joins: String) throws -> [Row] {
+    private func rows(of selection: WalletSelection, _ columns: String, _ joins: String) throws -> [SQLiteRow] {
         switch selection {
         case .next(let after, let last, let limit):
-            return try Row.fetchAll(
-                self.db,
-                sql: """
-                    SELECT w.key, w.id, \(columns) FROM wallets w \(joins)
-                    WHERE w.key > ? AND w.key <= ? ORDER BY w.key LIMIT ?
-                    """,
-                arguments: [WalletSelection.start(after), last.map { Int64(bitPattern: $0) } ?? .max, limit]
+            let last = last.map { Int64(bitPattern: $0) } ?? .max
+            return try self.db.run(
+                """
+                SELECT w.key, w.id, \(columns) FROM wallets w \(joins)
+                WHERE w.key > ? AND w.key <= ? ORDER BY w.key LIMIT ?
+                """,
+                [.number(WalletSelection.start(after)), .number(last), .number(Int64(limit))]
             )
         case .ended(let after, let time, let limit):
-            return try Row.fetchAll(
-                self.db,
-                sql: """
-                    SELECT x.wallet, w.id, \(columns)
-                    FROM ended x LEFT JOIN wallets w ON w.key = x.wallet AND x.at < ? \(joins)
-                    WHERE x.wallet > ? ORDER BY x.wallet LIMIT ?
-                    """,
-                arguments: [time.milliseconds, WalletSelection.start(after), limit]
+            return try self.db.run(
+                """
+                SELECT x.wallet, w.id, \(columns)
+                FROM ended x LEFT JOIN wallets w ON w.key = x.wallet AND x.at < ? \(joins)
+                WHERE x.wallet > ? ORDER BY x.wallet LIMIT ?
+                """,
+                [.number(time.milliseconds), .number(WalletSelection.start(after)), .number(Int64(limit))]
             )
         case .unopened(let after, let time, let limit):
-            return try Row.fetchAll(
-                self.db,
-                sql: """
-                    SELECT x.place, iif(x.registered_at < ?1, x.id, NULL), \(columns)
-                    FROM unopened x LEFT JOIN wallets w ON w.key = x.place AND x.registered_at < ?1 \(joins)
-                    WHERE x.place > ?2 ORDER BY x.place LIMIT ?3
-                    """,
-                arguments: [time.milliseconds, WalletSelection.start(after), limit]
+            return try self.db.run(
+                """
+                SELECT x.place, iif(x.registered_at < ?1, x.id, NULL), \(columns)
+                FROM unopened x LEFT JOIN wallets w ON w.key = x.place AND x.registered_at < ?1 \(joins)
+                WHERE x.place > ?2 ORDER BY x.place LIMIT ?3
+                """,
+                [.number(time.milliseconds), .number(WalletSelection.start(after)), .number(Int64(limit))]
             )
         case .these(let wallets):
             let sql = "SELECT w.key, w.id, \(columns) FROM wallets w \(joins) WHERE w.id = ?"
-            let statement = try self.db.makeStatement(sql: sql)
-            return try wallets.flatMap { try Row.fetchAll(statement, arguments: [$0.blob]) }
+            return try wallets.flatMap { try self.db.run(sql, [.bytes($0.bytes)]) }
         }
     }
 
     func search(for mac: RecoveryCodeMAC, after cursor: UInt64?, limit: Int) throws -> WalletPage<FoundWallet> {
         let start = WalletSelection.start(cursor)
-        let end = try Int64.fetchOne(
-            self.db,
-            sql: "SELECT max(key) FROM (SELECT key FROM wallets WHERE key > ? ORDER BY key LIMIT ?)",
-            arguments: [start, limit]
+        let end = try self.db.number(
+            "SELECT max(key) FROM (SELECT key FROM wallets WHERE key > ? ORDER BY key LIMIT ?)",
+            [.number(start), .number(Int64(limit))]
         )
         guard let end else { return WalletPage(wallets: [], next: nil) }
-        let wallets = try Row.fetchAll(
-            self.db,
-            sql: "SELECT key, id, state FROM wallets WHERE key > ? AND key <= ? AND recovery_mac = ?",
-            arguments: [start, end, mac.blob]
+        let wallets = try self.db.run(
+            "SELECT key, id, state FROM wallets WHERE key > ? AND key <= ? AND recovery_mac = ?",
+            [.number(start), .number(end), .bytes(mac.bytes)]
         ).map { row in
             FoundWallet(
                 cursor: UInt64(bitPattern: try row.number(0)),
@@ -240,27 +234,27 @@ extension StoreConnection {
         return WalletPage(wallets: wallets, next: UInt64(bitPattern: end))
     }
 
-    func walletCount() throws -> Int { try Int.fetchOne(self.db, sql: "SELECT count(*) FROM wallets") ?? 0 }
+    func walletCount() throws -> Int { Int(try self.db.number("SELECT count(*) FROM wallets") ?? 0) }
 
     func unconfirmedShares() throws -> Int {
-        try Int.fetchOne(self.db, sql: "SELECT count(*) FROM next_shares") ?? 0
+        Int(try self.db.number("SELECT count(*) FROM next_shares") ?? 0)
     }
 
     func firstAndLastPlace() throws -> (first: Int64, last: Int64)? {
         let sql = "SELECT (SELECT min(key) FROM wallets), (SELECT max(key) FROM wallets)"
-        let range = try Row.fetchOne(self.db, sql: sql)
+        let range = try self.db.run(sql).first
         guard let first = range?.numberIfAny(0), let last = range?.numberIfAny(1) else { return nil }
         return (first, last)
     }
 }
 
-extension Row: StoredColumns {
-    package func numberIfAny(_ column: Int) -> Int64? { Int64.fromDatabaseValue(self[column]) }
-
-    package func textIfAny(_ column: Int) -> String? { String.fromDatabaseValue(self[column]) }
-
+extension SQLiteRow: StoredColumns {
     package func bytesIfAny(_ column: Int) throws -> [UInt8]? {
-        try self.withUnsafeData(atIndex: column) { data in data.map { [UInt8]($0) } }
+        switch self.values[column] {
+        case .bytes(let bytes): bytes
+        case .null: nil
+        case .number, .real, .text: throw StoreError.corrupt
+        }
     }
 
     func walletState(_ column: Int) throws -> WalletState {
@@ -269,13 +263,13 @@ extension Row: StoredColumns {
     }
 }
 
-extension ColumnValue {
-    fileprivate var databaseValue: DatabaseValue {
-        switch self {
-        case .null: .null
-        case .number(let number): number.databaseValue
-        case .text(let text): text.databaseValue
-        case .bytes(let bytes): bytes.blob
+extension SQLiteValue {
+    fileprivate init(_ value: ColumnValue) {
+        switch value {
+        case .null: self = .null
+        case .number(let number): self = .number(number)
+        case .text(let text): self = .text(text)
+        case .bytes(let bytes): self = .bytes(bytes)
         }
     }
 }

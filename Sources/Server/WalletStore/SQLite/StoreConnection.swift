@@ -1,13 +1,12 @@
-internal import GRDB
 import PINPolicy
-import PreparedSQL
+import SQLiteClient
 import Vocabulary
 
 /// The database and its prepared statements.
 ///
 /// Used only on the store's thread.
 final class StoreConnection {
-    let db: Database
+    let db: SQLiteDatabase
     /// The key for the MACs of attempt records.
     let key: RecordKey
     private(set) var statements: Statements
@@ -34,7 +33,7 @@ final class StoreConnection {
     ///
     /// If the current transaction changes the store, it gets the next one.
     var generation: UInt64 = 0
-    private var changesBefore = 0
+    private var changesBefore: Int64 = 0
     /// The newest audit log entry.
     var announced = AnnouncedEntry()
     /// The entry stored by the transaction, or nil if unknown.
@@ -45,7 +44,7 @@ final class StoreConnection {
     /// The copy in progress, if any.
     var copy: DatabaseCopy?
 
-    init(_ db: Database, key: RecordKey, issuesReceipts: Bool = false, openings: Openings = Openings()) throws {
+    init(_ db: SQLiteDatabase, key: RecordKey, issuesReceipts: Bool = false, openings: Openings = Openings()) throws {
         self.db = db
         self.key = key
         self.issuesReceipts = issuesReceipts
@@ -66,7 +65,7 @@ final class StoreConnection {
 
     func begin() throws {
         self.receipts = self.issuesReceipts ? ReceiptBatch() : nil
-        self.changesBefore = self.db.totalChangesCount
+        self.changesBefore = self.db.totalChanges
         try self.statements.begin.run()
     }
 
@@ -74,7 +73,7 @@ final class StoreConnection {
     ///
     /// If so, it gets the next generation.
     func commit() throws -> Bool {
-        let changes = self.db.totalChangesCount != self.changesBefore
+        let changes = self.db.totalChanges != self.changesBefore
         if changes { try self.write(generation: self.generation + 1) }
         try self.statements.commit.run()
         if changes { self.generation += 1 }
@@ -83,20 +82,20 @@ final class StoreConnection {
 
     func rollBack() throws {
         // After some failures, SQLite has already rolled back.
-        if self.db.isInsideTransaction { try self.db.execute(sql: "ROLLBACK") }
+        if self.db.isInTransaction { try self.db.execute("ROLLBACK") }
         try self.startAgain()
     }
 
     func beginStep() throws {
-        try self.db.execute(sql: "SAVEPOINT step")
+        try self.db.execute("SAVEPOINT step")
     }
 
     func endStep() throws {
-        try self.db.execute(sql: "RELEASE step")
+        try self.db.execute("RELEASE step")
     }
 
     func undoStep() throws {
-        try self.db.execute(sql: "ROLLBACK TO step; RELEASE step")
+        try self.db.execute("ROLLBACK TO step; RELEASE step")
         try self.startAgain()
     }
 
@@ -107,6 +106,7 @@ final class StoreConnection {
     private func startAgain() throws {
         self.known.forgetAll()
         self.keptAuditMark = nil
+        self.db.forgetStatements()
         try self.readGeneration()
         self.statements = try Statements(self.db)
         try self.readSolution()
@@ -117,7 +117,7 @@ final class StoreConnection {
 
     /// Copies the log into the database and truncates it to zero length.
     func truncateLog() throws {
-        _ = try self.db.checkpoint(.truncate)
+        try self.db.truncateLog()
         self.owesTruncation = false
     }
 
@@ -136,7 +136,7 @@ final class StoreConnection {
     }
 
     func setSolutionRevoked(_ revoked: Bool) throws {
-        try self.db.execute(sql: "UPDATE solution SET revoked = ?", arguments: [revoked ? 1 : 0])
+        try self.db.run("UPDATE solution SET revoked = ?", [.number(revoked ? 1 : 0)])
         try self.readSolution()
     }
 
@@ -160,7 +160,7 @@ struct Statements {
     let wallet, withAttempts, keepWallet, nextShares: PreparedStatement
     let addAttempts, changeAttempts: PreparedStatement
 
-    init(_ db: Database) throws {
+    init(_ db: SQLiteDatabase) throws {
         self.begin = try PreparedStatement("BEGIN IMMEDIATE", on: db)
         self.commit = try PreparedStatement("COMMIT", on: db)
         self.solution = try PreparedStatement("SELECT revoked FROM solution", on: db)
@@ -195,22 +195,6 @@ struct Statements {
     }
 }
 
-extension Statement {
-    /// Reads the first row, if any.
-    ///
-    /// The row is valid only during the call, because the statement owns its bytes.
-    func first<Value>(_ arguments: StatementArguments, _ read: (Row) throws -> Value) throws -> Value? {
-        self.setUncheckedArguments(arguments)
-        let rows = try Row.fetchCursor(self)
-        return try withExtendedLifetime(rows) { try rows.next().map(read) }
-    }
-
-    func run(_ arguments: StatementArguments) throws {
-        self.setUncheckedArguments(arguments)
-        try self.execute()
-    }
-}
-
 /// The store's generation, a number that increases with every commit that changes the store.
 ///
 /// The write that raises the generation is the same for all verdicts.
@@ -233,7 +217,7 @@ extension StoreConnection {
     }
 
     func readGeneration() throws {
-        let value = try Int64.fetchOne(self.db, sql: "SELECT value FROM generation")
+        let value = try self.db.number("SELECT value FROM generation")
         guard let value, let generation = UInt64(exactly: value) else { throw StoreError.corrupt }
         self.generation = generation
     }
@@ -242,13 +226,13 @@ extension StoreConnection {
     ///
     /// Pages are numbered from 1, and this number never changes.
     func generationPage() throws -> UInt32 {
-        let sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'generation'"
-        guard let page = try UInt32.fetchOne(self.db, sql: sql) else { throw StoreError.corrupt }
+        let page = try self.db.number("SELECT rootpage FROM sqlite_schema WHERE name = 'generation'")
+        guard let page = page.flatMap({ UInt32(exactly: $0) }) else { throw StoreError.corrupt }
         return page
     }
 
     func witnessStep() throws -> UInt64 {
-        let value = try Int64.fetchOne(self.db, sql: "SELECT witness_step FROM generation")
+        let value = try self.db.number("SELECT witness_step FROM generation")
         guard let value, let step = UInt64(exactly: value) else { throw StoreError.corrupt }
         return step
     }
@@ -256,7 +240,7 @@ extension StoreConnection {
     /// Sets the witness step to one more than the higher of its current value and `other`, and returns it.
     func raiseWitnessStep(above other: UInt64) throws -> UInt64 {
         let step = max(try self.witnessStep(), other) + 1
-        try self.db.execute(sql: "UPDATE generation SET witness_step = ?", arguments: [Int64(clamping: step)])
+        try self.db.run("UPDATE generation SET witness_step = ?", [.number(Int64(clamping: step))])
         return step
     }
 }
@@ -270,18 +254,18 @@ extension StoreConnection {
     /// Stores the newest entry in the current transaction if it is not stored yet.
     func keepAuditMark() throws {
         guard let mark = self.announced.mark, mark != self.keptAuditMark else { return }
-        try self.db.execute(
-            sql: """
-                INSERT INTO audit_mark (id, number, mac) VALUES (1, ?, ?)
-                ON CONFLICT (id) DO UPDATE SET number = excluded.number, mac = excluded.mac
-                """,
-            arguments: [Int64(clamping: mark.number), mark.mac]
+        try self.db.run(
+            """
+            INSERT INTO audit_mark (id, number, mac) VALUES (1, ?, ?)
+            ON CONFLICT (id) DO UPDATE SET number = excluded.number, mac = excluded.mac
+            """,
+            [.number(Int64(clamping: mark.number)), .text(mark.mac)]
         )
         self.keptAuditMark = mark
     }
 
     func auditMark() throws -> StoredAuditMark? {
-        guard let row = try Row.fetchOne(self.db, sql: "SELECT number, mac FROM audit_mark") else { return nil }
+        guard let row = try self.db.run("SELECT number, mac FROM audit_mark").first else { return nil }
         guard let number = UInt64(exactly: try row.number(0)) else { throw StoreError.corrupt }
         return StoredAuditMark(number: number, mac: try row.text(1))
     }

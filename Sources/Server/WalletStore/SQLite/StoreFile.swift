@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Glibc
 package import HostSystem
-internal import PreparedSQL
+internal import SQLiteClient
 
 /// Reads and writes the header of an SQLite file without using SQLite.
 package enum StoreFile {

@@ -1,5 +1,5 @@
 internal import HostSystem
-internal import PreparedSQL
+internal import SQLiteClient
 
 /// Copies the whole store into another file.
 ///

@@ -1,6 +1,5 @@
-internal import GRDB
 internal import HostSystem
-internal import PreparedSQL
+internal import SQLiteClient
 
 /// A reason why a store could not be opened.
 ///
@@ -88,15 +87,6 @@ package enum StoreOpenError: Error, Hashable, Sendable, CustomStringConvertible 
 }
 
 extension StoreOpenError {
-    /// Converts an error from a statement on an open database, adding the system error and the path.
-    init(_ error: any Error, of db: Database) {
-        self = Self(error)
-        guard let error = error as? DatabaseError else { return }
-        let failure = SQLiteFailure(error.extendedResultCode, of: db)
-        if failure.isLackOfRoom { self = .diskFull("\(failure)") }
-        if case .files = self { self = .files("SQLite failed: \(failure)") }
-    }
-
     /// Converts an error that occurred while opening a store.
     init(_ error: any Error) {
         switch error {
@@ -106,12 +96,12 @@ extension StoreOpenError {
         case let error as FileError: self = .files(error.description)
         case let error as DatabaseFile.IsOther:
             self = .foreignFile("SQLite opened \(error.opened) instead, so the name is a link; move the file here")
-        case let error as DatabaseError:
-            switch error.resultCode {
-            case .SQLITE_FULL: self = .diskFull(SQLiteFailure.name(of: error.extendedResultCode.rawValue))
-            case .SQLITE_BUSY, .SQLITE_LOCKED: self = .inUse(pid: nil)
-            case .SQLITE_NOTADB, .SQLITE_CORRUPT: self = .notAStore
-            default: self = .files("SQLite failed: \(SQLiteFailure.name(of: error.extendedResultCode.rawValue))")
+        case let error as SQLiteFailure:
+            switch error.kind {
+            case .lackOfRoom: self = .diskFull("\(error)")
+            case .locked: self = .inUse(pid: nil)
+            case .damaged, .notADatabase: self = .notAStore
+            case .rejected, .other: self = .files("SQLite failed: \(error)")
             }
         default: self = .notAStore
         }

@@ -1,4 +1,4 @@
-internal import PreparedSQL
+internal import SQLiteClient
 package import Vocabulary
 
 /// The attempt records of a store that no process has open and that has no log, verified without changing anything.
@@ -24,12 +24,12 @@ package struct StoredRecords: Sendable {
     ///   - progress: Called with the number of wallets read.
     /// - Throws: A description of SQLite's failure.
     package init(in folder: String, key: RecordKey, progress: (Int) -> Void) throws {
-        let store = try UnchangedDatabase(folder + "/wallets.db")
+        let store = try SQLiteDatabase(unchanged: folder + "/wallets.db")
         var (wallets, genuine, damaged, unreadable): (Int, Int, [WalletID], Int) = (0, 0, [], 0)
         var namesKey: Bool?
-        try store.forEachRow(of: "SELECT key_check FROM record_key") { namesKey = $0.bytes(0) == key.check }
+        try store.statement("SELECT key_check FROM record_key").forEachRow { namesKey = $0.bytes(0) == key.check }
         let sql = "SELECT id, state, record FROM wallets LEFT JOIN attempts ON attempts.wallet = wallets.key"
-        try store.forEachRow(of: sql) { row in
+        try store.statement(sql).forEachRow { row in
             wallets += 1
             if wallets.isMultiple(of: Self.stepSize) { progress(wallets) }
             guard let wallet = row.bytes(0).flatMap({ WalletID($0) }) else {

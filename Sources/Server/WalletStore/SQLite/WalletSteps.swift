@@ -1,6 +1,5 @@
-internal import GRDB
 import PINPolicy
-internal import PreparedSQL
+internal import SQLiteClient
 import Vocabulary
 
 /// Insertion and removal of wallets.
@@ -19,23 +18,31 @@ extension StoreConnection {
             "sealed shares and codes must fit into a row"
         )
         let row = WalletRow(registering: registration, as: WalletKey(number: 0), in: self.facts.epoch)
-        try self.db.makeStatement(
-            sql: """
-                INSERT INTO wallets (\(WalletRow.columns), id, deletion_digest, registered_at)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """
-        ).run([
-            nil, row.state.encoded().blob, row.pinKeyID.blob, row.unlockShare.blob, row.identity.blob,
-            row.presenceShare.blob, row.deletionCode.blob, row.recoveryMAC.blob, row.hardwareKey.blob,
-            registration.walletID.blob, registration.deletionCode?.digest.blob, registration.now.milliseconds,
-        ])
-        let key = self.db.lastInsertedRowID
+        let values = [
+            row.state.encoded(), row.pinKeyID.bytes, row.unlockShare, row.identity, row.presenceShare, row.deletionCode,
+            row.recoveryMAC, row.hardwareKey.bytes, registration.walletID.bytes,
+        ]
+        try self.db.run(
+            """
+            INSERT INTO wallets (\(WalletRow.columns), id, deletion_digest, registered_at)
+            VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            values.map { .bytes($0) } + [
+                registration.deletionCode.map { .bytes($0.digest.bytes) } ?? .null,
+                .number(registration.now.milliseconds),
+            ]
+        )
+        let key = self.db.lastInsertedRow
         // Added at registration, so that a missing row means damage and not an empty record.
         try self.addAttempts(KeptAttempts(), of: registration.walletID, at: WalletKey(number: key))
-        try self.db.makeStatement(sql: "INSERT INTO attestations (wallet, attested) VALUES (?, ?)")
-            .run([key, registration.attested])
-        try self.db.makeStatement(sql: "INSERT INTO unopened (place, id, registered_at) VALUES (?, ?, ?)")
-            .run([key, registration.walletID.blob, registration.now.milliseconds])
+        try self.db.run(
+            "INSERT INTO attestations (wallet, attested) VALUES (?, ?)",
+            [.number(key), .text(registration.attested)]
+        )
+        try self.db.run(
+            "INSERT INTO unopened (place, id, registered_at) VALUES (?, ?, ?)",
+            [.number(key), .bytes(registration.walletID.bytes), .number(registration.now.milliseconds)]
+        )
     }
 
     func remove(_ keys: [WalletKey]) throws {
@@ -44,8 +51,7 @@ extension StoreConnection {
             // rule: store-ended-row-left-behind
             ("last_sessions", "wallet"), ("ended", "wallet"), ("next_shares", "wallet"), ("recorded_blocks", "wallet"),
         ] {
-            let statement = try self.db.makeStatement(sql: "DELETE FROM \(table) WHERE \(column) = ?")
-            for key in keys { try statement.run([key.number]) }
+            for key in keys { try self.db.run("DELETE FROM \(table) WHERE \(column) = ?", [.number(key.number)]) }
         }
         if self.hasNextShares { try self.findNextShares() }
     }
@@ -54,17 +60,19 @@ extension StoreConnection {
     ///
     /// If called again, the first end counts.
     func keepEnd(of held: HeldRow, at time: Timestamp) throws {
-        try self.db.makeStatement(sql: "INSERT INTO ended (wallet, at) VALUES (?, ?) ON CONFLICT (wallet) DO NOTHING")
-            .run([held.wallet.row.key.number, time.milliseconds])
+        try self.db.run(
+            "INSERT INTO ended (wallet, at) VALUES (?, ?) ON CONFLICT (wallet) DO NOTHING",
+            [.number(held.wallet.row.key.number), .number(time.milliseconds)]
+        )
     }
 
     func keepPurgedCode(of held: HeldRow) throws {
-        try self.db.execute(
-            sql: """
-                INSERT OR IGNORE INTO purged_codes (digest, revoked_at)
-                SELECT deletion_digest, ? FROM wallets WHERE key = ? AND deletion_digest IS NOT NULL
-                """,
-            arguments: [held.wallet.row.state.revokedAt.milliseconds, held.wallet.row.key.number]
+        try self.db.run(
+            """
+            INSERT OR IGNORE INTO purged_codes (digest, revoked_at)
+            SELECT deletion_digest, ? FROM wallets WHERE key = ? AND deletion_digest IS NOT NULL
+            """,
+            [.number(held.wallet.row.state.revokedAt.milliseconds), .number(held.wallet.row.key.number)]
         )
     }
 }
@@ -112,10 +120,12 @@ extension StoreConnection {
 extension StoreConnection {
     /// Marks the permanent blocks of these wallets as recorded in the audit log.
     func noteRecorded(blocksOf wallets: [WalletID]) throws {
-        let statement = try self.db.makeStatement(
-            sql: "INSERT OR IGNORE INTO recorded_blocks (wallet) SELECT key FROM wallets WHERE id = ?"
-        )
-        for wallet in wallets { try statement.run([wallet.blob]) }
+        for wallet in wallets {
+            try self.db.run(
+                "INSERT OR IGNORE INTO recorded_blocks (wallet) SELECT key FROM wallets WHERE id = ?",
+                [.bytes(wallet.bytes)]
+            )
+        }
         try self.keepAuditMark()
     }
 }

@@ -31,7 +31,7 @@ extension WalletStore {
         known.sort { $0.place < $1.place }
         for page in known.pieces(of: endedAtOnce) {
             let times = page.compactMap { known in sessions[known.wallet].map { (wallet: known.wallet, at: $0) } }
-            try await self.perform(KeepLastSessions(sessions: times))
+            try await self.perform(KeepLastSessions(sessions: times.inLockOrder(\.wallet)))
         }
     }
 }

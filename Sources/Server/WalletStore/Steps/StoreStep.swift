@@ -160,6 +160,7 @@ extension StoredColumns {
         return bytes
     }
 
+    /// Returns the value of a column of this kind; a value of another type counts as NULL.
     func value(_ column: Int, _ kind: ColumnKind) throws -> ColumnValue {
         switch kind {
         case .number: self.numberIfAny(column).map { .number($0) } ?? .null

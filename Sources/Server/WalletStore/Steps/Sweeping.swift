@@ -103,7 +103,8 @@ extension WalletStore {
         var start: UInt64?
         while due < sweptPerCall, !Task.isCancelled {
             let page = try await step(after: start)
-            guard page.due > 0, let next = page.next else { break }
+            guard let next = page.next else { return removed }
+            guard page.due > 0 else { break }
             start = next
         }
         var walked: SweptMarks

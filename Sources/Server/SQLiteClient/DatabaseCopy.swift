@@ -1,6 +1,5 @@
+internal import CSQLite
 internal import Glibc
-package import GRDB
-internal import GRDBSQLite
 
 /// A copy of an open database, made a few pages at a time while the source is being written to.
 ///
@@ -32,14 +31,14 @@ internal import GRDBSQLite
         }
     }
 
-    private let source: Database
+    private let source: SQLiteDatabase
     private var destination: OpaquePointer?
     private var backup: OpaquePointer?
 
     /// Starts copying `source` to the existing empty file at `path`.
     ///
     /// - Important: Must not be called inside a transaction on the source.
-    package init(of source: Database, to path: String) throws(Failure) {
+    package init(of source: SQLiteDatabase, to path: String) throws(Failure) {
         self.source = source
         var destination: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW
@@ -57,7 +56,7 @@ internal import GRDBSQLite
             self.close()
             throw Failure(code: set)
         }
-        unsafe self.backup = sqlite3_backup_init(destination, "main", source.sqliteConnection, "main")
+        unsafe self.backup = sqlite3_backup_init(destination, "main", source.handle, "main")
         guard unsafe self.backup != nil else {
             let code = unsafe sqlite3_errcode(destination)
             self.close()
@@ -125,8 +124,8 @@ package enum DatabaseFile {
     }
 
     /// Throws unless the connection's file is the one at this path, and not the target of a link there.
-    package static func requireItself(_ path: String, of database: Database) throws(IsOther) {
-        let opened = unsafe sqlite3_db_filename(database.sqliteConnection, "main").map { unsafe String(cString: $0) }
+    package static func requireItself(_ path: String, of database: SQLiteDatabase) throws(IsOther) {
+        let opened = unsafe sqlite3_db_filename(database.handle, "main").map { unsafe String(cString: $0) }
         guard opened == Self.inRealFolder(path) else { throw IsOther(opened: opened ?? "") }
     }
 }

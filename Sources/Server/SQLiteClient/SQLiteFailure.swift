@@ -1,5 +1,4 @@
-package import GRDB
-internal import GRDBSQLite
+internal import CSQLite
 internal import Glibc
 internal import HostSystem
 
@@ -7,24 +6,29 @@ internal import HostSystem
 /// error, and the file.
 ///
 ///     SQLITE_FULL (13), no space left on device (ENOSPC): free some space, /var/lib/remote-pin/data/wallets.db
-package struct SQLiteFailure: CustomStringConvertible, Sendable {
+package struct SQLiteFailure: Error, Hashable, CustomStringConvertible, Sendable {
+    /// The extended result code.
+    package let code: Int32
     package let description: String
     /// Whether the file system had no room, so that nothing was written and the call may be repeated.
     package let isLackOfRoom: Bool
 
-    /// - Important: Must be created right after the failed call, on the database's thread, because SQLite only keeps
-    ///   the connection's last system error.
-    package init(_ code: ResultCode, of database: Database) {
-        var text = Self.name(of: code.rawValue)
-        var number = unsafe sqlite3_system_errno(database.sqliteConnection)
-        if code.rawValue == Self.failedWrite { number = Self.writeError(of: database) }
-        self.isLackOfRoom = Self.isLackOfRoom(code.rawValue, number)
+    /// - Important: Must be created right after the failed call, because SQLite only keeps the connection's last system
+    ///   error.
+    init(_ code: Int32, of connection: OpaquePointer?) {
+        self.code = code
+        var text = Self.name(of: code)
+        var number = unsafe sqlite3_system_errno(connection)
+        if code == Self.failedWrite { number = unsafe Self.writeError(of: connection) }
+        self.isLackOfRoom = Self.isLackOfRoom(code, number)
         // SQLite sets the system error only when a file operation fails, and never resets it.
-        if [SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_FULL].contains(code.rawValue & 0xFF), number != 0 {
+        if [SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_FULL].contains(code & 0xFF), number != 0 {
             let error = self.isLackOfRoom ? FileError.diskFull("", errno: number) : .other("", errno: number)
             text += ", \(error.reason)"
         }
-        let path = unsafe sqlite3_db_filename(database.sqliteConnection, "main").map { unsafe String(cString: $0) }
+        let path = unsafe connection.flatMap { unsafe sqlite3_db_filename($0, "main") }.map {
+            unsafe String(cString: $0)
+        }
         if let path, !path.isEmpty { text += ", \(path)" }
         self.description = text
     }
@@ -45,11 +49,11 @@ package struct SQLiteFailure: CustomStringConvertible, Sendable {
     ///
     /// A failed COMMIT does not set `sqlite3_system_errno(3)`, but SQLite keeps the last error of each file and never
     /// resets it. An error that is no lack of room therefore takes precedence: the process ends after the first one.
-    private static func writeError(of database: Database) -> Int32 {
+    private static func writeError(of connection: OpaquePointer?) -> Int32 {
         let operations = [SQLITE_FCNTL_JOURNAL_POINTER, SQLITE_FCNTL_FILE_POINTER]
         let errors = operations.map { operation -> Int32 in
             var file: UnsafeMutablePointer<sqlite3_file>?
-            let found = unsafe sqlite3_file_control(database.sqliteConnection, "main", operation, &file)
+            let found = unsafe sqlite3_file_control(connection, "main", operation, &file)
             guard found == SQLITE_OK, let file = unsafe file, let methods = unsafe file.pointee.pMethods else {
                 return 0
             }
@@ -58,6 +62,32 @@ package struct SQLiteFailure: CustomStringConvertible, Sendable {
             return number
         }.filter { $0 != 0 }
         return errors.first { !self.roomErrors.contains($0) } ?? errors.first ?? 0
+    }
+
+    /// A kind of failure, by its consequence.
+    package enum Kind: Sendable {
+        /// The disk is full, or a quota or limit is reached: nothing was written.
+        case lackOfRoom
+        /// Another process or connection has the lock.
+        case locked
+        /// Pages contradict each other.
+        case damaged
+        case notADatabase
+        /// The statement cannot be carried out with these values.
+        case rejected
+        /// Among them every other file error.
+        case other
+    }
+
+    package var kind: Kind {
+        if self.isLackOfRoom { return .lackOfRoom }
+        return switch self.code & 0xFF {
+        case SQLITE_BUSY, SQLITE_LOCKED: .locked
+        case SQLITE_CORRUPT: .damaged
+        case SQLITE_NOTADB: .notADatabase
+        case SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_TOOBIG, SQLITE_RANGE: .rejected
+        default: .other
+        }
     }
 
     /// Returns the name and number of an extended result code, such as `SQLITE_IOERR_FSYNC (1034)`.

@@ -1,5 +1,4 @@
-package import GRDB
-internal import GRDBSQLite
+internal import CSQLite
 
 /// Counts the pages in a database's write-ahead log, for an owner that decides when to copy them into the database.
 ///
@@ -10,15 +9,15 @@ internal import GRDBSQLite
 /// Safety invariants: The object removes the hook before it is deallocated, unless the connection is already closed.
 /// Both are used only on the database's thread, which is why the object is not `Sendable`.
 @safe package final class LogPages {
-    private let database: Database
+    private let database: SQLiteDatabase
     /// The number of pages in the log after the last commit.
     package private(set) var count = 0
 
-    package init(of database: Database) {
+    package init(of database: SQLiteDatabase) {
         self.database = database
         let pointer = unsafe Unmanaged.passUnretained(self).toOpaque()
         unsafe sqlite3_wal_hook(
-            database.sqliteConnection,
+            database.handle,
             { pointer, _, _, count in
                 if let pointer = unsafe pointer {
                     unsafe Unmanaged<LogPages>.fromOpaque(pointer).takeUnretainedValue().count = Int(count)
@@ -30,7 +29,7 @@ internal import GRDBSQLite
     }
 
     deinit {
-        guard let connection = unsafe self.database.sqliteConnection else { return }
+        guard let connection = unsafe self.database.handle else { return }
         unsafe sqlite3_wal_hook(connection, nil, nil)
     }
 
@@ -39,7 +38,7 @@ internal import GRDBSQLite
     /// The next commit then starts the log over. If copying fails, nothing is lost: the log keeps the pages, and the
     /// next commit corrects the count. SQLite ignores failed automatic checkpoints for the same reason.
     package func copyToDatabase() {
-        _ = try? self.database.checkpoint(.passive)
+        _ = try? self.database.checkpoint(SQLITE_CHECKPOINT_PASSIVE)
         self.count = 0
     }
 }
