@@ -33,12 +33,10 @@ final class RepeatableVault: Vault {
         return SecretBytes(copying: sealed.dropFirst(3))
     }
 
-    func mac(_ message: [UInt8], for use: MACUse) async throws(VaultError) -> [UInt8] {
-        try await self.macs.mac(message, for: use)
-    }
+    func mac(_ message: [UInt8], for use: MACUse) -> [UInt8] { self.macs.mac(message, for: use) }
 
-    func isMAC(_ mac: [UInt8], of message: [UInt8], for use: MACUse) async throws(VaultError) -> Bool {
-        try await self.macs.isMAC(mac, of: message, for: use)
+    func isMAC(_ mac: [UInt8], of message: [UInt8], for use: MACUse) -> Bool {
+        self.macs.isMAC(mac, of: message, for: use)
     }
 
     private static func tag(_ field: VaultField) -> UInt8 {

@@ -149,7 +149,7 @@ struct AuditGrowthTests {
         let gate = Gate()
         try await InProcessServer.run(Self.holdingCommits(at: gate)) { server in
             let code = Self.code
-            let mac = try RecoveryCodeMAC(try await server.vault.mac(code.bytes, for: .recoveryCodeIndex)).orThrow()
+            let mac = try RecoveryCodeMAC(server.vault.mac(code.bytes, for: .recoveryCodeIndex)).orThrow()
             let backup = try await server.backup("one")
             try await Self.deny(server)
             gate.close()

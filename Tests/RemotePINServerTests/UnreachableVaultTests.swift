@@ -38,12 +38,10 @@ private struct CuttableVault: Vault {
         return try await self.vault.unseal(sealed, as: field, of: wallet)
     }
 
-    func mac(_ message: [UInt8], for use: MACUse) async throws(VaultError) -> [UInt8] {
-        try await self.vault.mac(message, for: use)
-    }
+    func mac(_ message: [UInt8], for use: MACUse) -> [UInt8] { self.vault.mac(message, for: use) }
 
-    func isMAC(_ mac: [UInt8], of message: [UInt8], for use: MACUse) async throws(VaultError) -> Bool {
-        try await self.vault.isMAC(mac, of: message, for: use)
+    func isMAC(_ mac: [UInt8], of message: [UInt8], for use: MACUse) -> Bool {
+        self.vault.isMAC(mac, of: message, for: use)
     }
 }
 

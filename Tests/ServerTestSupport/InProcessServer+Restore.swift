@@ -106,7 +106,7 @@ extension InProcessServer {
         _ name: String,
         _ body: (SQLiteWalletStore) async throws -> Result
     ) async throws -> Result {
-        let key = try await RecordKey.derived(by: self.vault)
+        let key = RecordKey.derived(by: self.vault)
         let store = try SQLiteWalletStore.open(folder: "\(self.folder.path)/\(name)", key: key)
         do {
             let result = try await body(store)

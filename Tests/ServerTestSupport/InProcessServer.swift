@@ -73,7 +73,7 @@ package final class InProcessServer: Sendable {
         self.vault = try KeyFileVault("\(path)/vault.key")
         self.store = try SQLiteWalletStore.open(
             folder: "\(path)/data",
-            key: try await RecordKey.derived(by: self.vault),
+            key: RecordKey.derived(by: self.vault),
             creating: true,
             receipts: options.receiptSigner(self.vault),
             metrics: self.metrics

@@ -129,7 +129,7 @@ final class SharedServer: ServerMachine, @unchecked Sendable {
         var parts = StoreParts(
             target: PostgreSQLTarget(address: "simulated"),
             server: self.nameInStore,
-            key: try await RecordKey.derived(by: vault),
+            key: RecordKey.derived(by: vault),
             receipts: self.receiptSigner(of: vault)
         )
         parts.policy = ["attempts": "\(self.run.plan.policy)"]

@@ -29,7 +29,7 @@ extension SimulatedServer {
         }
         let failure = self.outside {
             let vault = try KeyFileVault("\(folder)/vault.key", count: SealCount(path: "\(folder)/count") { $0() })
-            let store = try SQLiteWalletStore.open(folder: "\(folder)/data", key: try await .derived(by: vault))
+            let store = try SQLiteWalletStore.open(folder: "\(folder)/data", key: .derived(by: vault))
             let maker = BackupMaker(store: store, vault: vault, clock: clock) { mark }
             _ = try await maker.make(at: "\(folder)/backup") { _, _ in }
             await store.close()

@@ -114,7 +114,7 @@ final class SimulatedServer: ServerMachine, @unchecked Sendable {
         self.thread = thread
         let store = try SQLiteWalletStore.open(
             folder: "\(self.folder)/data",
-            key: try await RecordKey.derived(by: vault),
+            key: RecordKey.derived(by: vault),
             creating: self.starts == 1,
             receipts: self.receiptSigner(of: vault),
             wake: thread,

@@ -75,7 +75,7 @@ struct RepeatedChangeTests {
             let wallet = try await server.wallet()
             let id = wallet.walletID
             let code = try RecoveryCode(Self.code).orThrow()
-            let mac = try RecoveryCodeMAC(try await server.vault.mac(code.bytes, for: .recoveryCodeIndex)).orThrow()
+            let mac = try RecoveryCodeMAC(server.vault.mac(code.bytes, for: .recoveryCodeIndex)).orThrow()
             try await Self.keepRows(of: server)
             let event: AuditEvent
             switch change {
@@ -136,7 +136,7 @@ struct RepeatedChangeTests {
             let codes = try [Self.code, Array("allowed".utf8)].map { try RecoveryCode($0).orThrow() }
             var macs: [RecoveryCodeMAC] = []
             for code in codes {
-                let mac = try await server.vault.mac(code.bytes, for: .recoveryCodeIndex)
+                let mac = server.vault.mac(code.bytes, for: .recoveryCodeIndex)
                 macs.append(try RecoveryCodeMAC(mac).orThrow())
             }
             try await Self.keepRows(of: server)
@@ -258,7 +258,7 @@ struct RepeatedChangeTests {
         for outcome in Outcome.allCases {
             try await InProcessServer.run { server in
                 let code = try RecoveryCode(Self.code).orThrow()
-                let mac = try RecoveryCodeMAC(try await server.vault.mac(code.bytes, for: .recoveryCodeIndex)).orThrow()
+                let mac = try RecoveryCodeMAC(server.vault.mac(code.bytes, for: .recoveryCodeIndex)).orThrow()
                 let audit = server.audit
                 try await server.give(RevokeRecoveryCode(code))
                 _ = try await server.store.removeDenied(mac)

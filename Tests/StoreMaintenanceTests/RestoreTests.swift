@@ -65,7 +65,7 @@ struct RestoreTests {
                 #expect(values.map { $0.values.shares == nil } == reasons.map { $0 != nil })
                 var denied: [Bool] = []
                 for code in codes {
-                    let mac = try RecoveryCodeMAC(try await server.vault.mac(code.bytes, for: .recoveryCodeIndex))
+                    let mac = try RecoveryCodeMAC(server.vault.mac(code.bytes, for: .recoveryCodeIndex))
                         .orThrow()
                     denied.append(try await store.denied(mac) != nil)
                 }
@@ -141,10 +141,10 @@ struct RestoreTests {
                 try await server.opened("r\(round)") { store in
                     let maker = BackupMaker(store: store, vault: server.vault, clock: server.clock) { audit.newest }
                     #expect(try await maker.make(at: path) { _, _ in }.epoch == round + 1)
-                    #expect(try await EpochRecords.areGenuine(store.epochs(), by: server.vault))
                     var changed = try await store.epochs()
+                    #expect(EpochRecords.areGenuine(changed, by: server.vault))
                     changed[0].rule = changed[0].rule == .trust ? .strict : .trust
-                    #expect(try await !EpochRecords.areGenuine(changed, by: server.vault))
+                    #expect(!EpochRecords.areGenuine(changed, by: server.vault))
                 }
                 await audit.close()
             }

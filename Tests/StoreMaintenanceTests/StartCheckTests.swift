@@ -56,7 +56,7 @@ struct StartCheckTests {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
             let code = Self.code
-            let mac = try RecoveryCodeMAC(try await server.vault.mac(code.bytes, for: .recoveryCodeIndex)).orThrow()
+            let mac = try RecoveryCodeMAC(server.vault.mac(code.bytes, for: .recoveryCodeIndex)).orThrow()
             if change == .allowance { try await server.give(RevokeRecoveryCode(code)) }
             let (older, mark) = (try await Self.copy(of: server), server.audit.newest)
             let finding: OlderStore

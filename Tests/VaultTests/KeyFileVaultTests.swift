@@ -98,21 +98,21 @@ struct KeyFileVaultTests {
         let sealed = try await self.vault.seal(SecretBytes(copying: [1]), as: .unlockShare, of: self.wallet)
         #expect(try await opened(other, sealed, .unlockShare, self.wallet) == nil)
         for use in MACUse.allCases {
-            let mac = try await self.vault.mac([1], for: use)
+            let mac = self.vault.mac([1], for: use)
             #expect(mac.count == ([.auditLog, .storeEpoch].contains(use) ? 36 : 32))
-            #expect(try await self.vault.isMAC(mac, of: [1], for: use))
-            #expect(try await !self.vault.isMAC(mac, of: [2], for: use))
-            #expect(try await !other.isMAC(mac, of: [1], for: use))
+            #expect(self.vault.isMAC(mac, of: [1], for: use))
+            #expect(!self.vault.isMAC(mac, of: [2], for: use))
+            #expect(!other.isMAC(mac, of: [1], for: use))
         }
     }
 
     @Test("a MAC for one use is invalid for another")
     func uses() async throws {
-        let token = try await self.vault.mac([1], for: .enrollmentToken)
-        let index = try await self.vault.mac([1], for: .recoveryCodeIndex)
+        let token = self.vault.mac([1], for: .enrollmentToken)
+        let index = self.vault.mac([1], for: .recoveryCodeIndex)
         #expect(token != index)
-        #expect(try await !self.vault.isMAC(token, of: [1], for: .recoveryCodeIndex))
-        #expect(try await !self.vault.isMAC(index, of: [1], for: .enrollmentToken))
+        #expect(!self.vault.isMAC(token, of: [1], for: .recoveryCodeIndex))
+        #expect(!self.vault.isMAC(index, of: [1], for: .enrollmentToken))
     }
 }
 
@@ -142,38 +142,38 @@ struct KeyRotationTests {
 
     @Test("a token is accepted after one rotation and rejected after the second")
     func tokens() async throws {
-        let mac = try await self.vault.mac([1], for: .enrollmentToken)
+        let mac = self.vault.mac([1], for: .enrollmentToken)
         _ = try KeyFileVault(self.file.path).addVersion(activating: true)
         try self.vault.reload()
-        #expect(try await self.vault.isMAC(mac, of: [1], for: .enrollmentToken))
-        #expect(try await self.vault.mac([1], for: .enrollmentToken) != mac)
+        #expect(self.vault.isMAC(mac, of: [1], for: .enrollmentToken))
+        #expect(self.vault.mac([1], for: .enrollmentToken) != mac)
         _ = try KeyFileVault(self.file.path).addVersion(activating: true)
         try self.vault.reload()
-        #expect(try await !self.vault.isMAC(mac, of: [1], for: .enrollmentToken))
+        #expect(!self.vault.isMAC(mac, of: [1], for: .enrollmentToken))
     }
 
     @Test("a recovery code has the same MAC after every rotation")
     func index() async throws {
-        let mac = try await self.vault.mac([1], for: .recoveryCodeIndex)
+        let mac = self.vault.mac([1], for: .recoveryCodeIndex)
         for _ in 0..<3 { _ = try KeyFileVault(self.file.path).addVersion(activating: true) }
         try self.vault.reload()
-        #expect(try await self.vault.mac([1], for: .recoveryCodeIndex) == mac)
+        #expect(self.vault.mac([1], for: .recoveryCodeIndex) == mac)
     }
 
     @Test("after a rotation the history key makes new MACs; older ones still verify, and none may follow a newer one")
     func history() async throws {
         for use in [MACUse.auditLog, .storeEpoch] {
-            let old = try await self.vault.mac([1], for: use)
+            let old = self.vault.mac([1], for: use)
             _ = try KeyFileVault(self.file.path).addVersion(activating: true)
             try self.vault.reload()
-            let new = try await self.vault.mac([1], for: use)
-            #expect(try await self.vault.isMAC(old, of: [1], for: use))
-            #expect(try await self.vault.isMAC(new, of: [1], for: use))
+            let new = self.vault.mac([1], for: use)
+            #expect(self.vault.isMAC(old, of: [1], for: use))
+            #expect(self.vault.isMAC(new, of: [1], for: use))
             let (before, after) = (try #require(VersionedMAC(old)), try #require(VersionedMAC(new)))
             #expect(after.key == before.key + 1 && after.continues(before) && !before.continues(after))
             // Retired sealing versions leave the entries of their time verifiable.
             try self.vault.remove(Set(self.vault.versions.dropLast()))
-            #expect(try await self.vault.isMAC(old, of: [1], for: use))
+            #expect(self.vault.isMAC(old, of: [1], for: use))
             #expect(VersionedMAC(text: after.description.utf8) == after && VersionedMAC(new) == after)
         }
     }
@@ -212,8 +212,8 @@ struct KeyRotationTests {
         try DurableFile.write(Array(try self.file.text().utf8), to: path, mode: 0o600)
         let other = try KeyFileVault(path)
         try other.activate(2)
-        let mac = try await other.mac([1], for: .enrollmentToken)
-        #expect(try await self.vault.isMAC(mac, of: [1], for: .enrollmentToken))
+        let mac = other.mac([1], for: .enrollmentToken)
+        #expect(self.vault.isMAC(mac, of: [1], for: .enrollmentToken))
         #expect(self.vault.activeVersion == 1)
     }
 
@@ -231,15 +231,15 @@ struct KeyRotationTests {
         let lines = try self.file.text().replacing("keys 2\n", with: "keys 1\n").split(separator: "\n")
         try self.file.replace(lines.filter { !$0.hasPrefix("history") }.joined(separator: "\n") + "\n")
         let vault = try KeyFileVault(self.file.path)
-        let old = try await vault.mac([1], for: .auditLog)
+        let old = vault.mac([1], for: .auditLog)
         #expect(old.count == 32)
         #expect(try vault.addVersion(activating: true) == 2)
-        let new = try await vault.mac([1], for: .auditLog)
+        let new = vault.mac([1], for: .auditLog)
         #expect(new.count == 36 && VersionedMAC(new)?.key == 2)
-        #expect(try await vault.isMAC(old, of: [1], for: .auditLog))
+        #expect(vault.isMAC(old, of: [1], for: .auditLog))
         #expect(try self.file.text().hasPrefix("remote-pin vault keys 2\n"))
-        let index = try await vault.mac([1], for: .recoveryCodeIndex)
-        #expect(try await self.vault.mac([1], for: .recoveryCodeIndex) == index)
+        let index = vault.mac([1], for: .recoveryCodeIndex)
+        #expect(self.vault.mac([1], for: .recoveryCodeIndex) == index)
     }
 
     @Test("a key file with a rotation a day for a year can be read")

@@ -96,7 +96,7 @@ package final class AuditLog: Sendable {
             event: .logBegun,
             phase: .done(of: nil, result: "log \(String(UInt64.random(in: .min ... .max), radix: 36))")
         )
-        let (line, mark) = try await Self.line(of: record, after: nil, vault: parts.vault)
+        let (line, mark) = try Self.line(of: record, after: nil, vault: parts.vault)
         try mapError(DurableFile.create(line, at: parts.path), to: AuditLogError.file)
         parts.onWritten(AuditEntry(number: mark.number, record: record), line)
     }
@@ -165,7 +165,7 @@ package final class AuditLog: Sendable {
         _ read: ((AuditEntry) -> Void)?
     ) async throws(AuditLogError) -> (AuditVerification, unended: [UInt64: AuditRecord]) {
         var unended: [UInt64: AuditRecord] = [:]
-        do {
+        do throws(FileError) {
             let found = try await AuditReader(file, vault: parts.vault).verify(last: parts.last) { entry in
                 read?(entry)
                 switch entry.record.phase {
@@ -175,10 +175,8 @@ package final class AuditLog: Sendable {
                 }
             }
             return (found, unended)
-        } catch let error as FileError {
-            throw .file(error)
         } catch {
-            throw .vault
+            throw .file(error)
         }
     }
 
@@ -196,7 +194,7 @@ package final class AuditLog: Sendable {
             event: .tornTail,
             phase: .done(of: nil, result: "\(byteCount) bytes before this entry are the remains of a crash")
         )
-        let (line, mark) = try await Self.line(of: record, after: self.newest, torn: remains, vault: self.parts.vault)
+        let (line, mark) = try Self.line(of: record, after: self.newest, torn: remains, vault: self.parts.vault)
         do throws(AppendFile.AppendError) {
             try self.file.append(lineEnd + line)
         } catch {
@@ -317,7 +315,7 @@ extension AuditLog {
         var needsRoom = false
         do throws(AuditLogError) {
             for waiting in batch {
-                let (line, mark) = try await Self.line(of: waiting.record, after: newest, vault: self.parts.vault)
+                let (line, mark) = try Self.line(of: waiting.record, after: newest, vault: self.parts.vault)
                 written.append((mark, line))
                 newest = mark
                 switch waiting.record.phase {
@@ -378,11 +376,10 @@ extension AuditLog {
         after newest: AuditMark?,
         torn: [UInt8] = [],
         vault: any Vault
-    ) async throws(AuditLogError) -> (line: [UInt8], mark: AuditMark) {
+    ) throws(AuditLogError) -> (line: [UInt8], mark: AuditMark) {
         let message = AuditLine.message(AuditLine.beginning(after: newest, torn: torn), record)
-        let bytes: [UInt8]
-        do throws(VaultError) { bytes = try await vault.mac(message, for: .auditLog) } catch { throw .vault }
-        let mark = AuditMark(number: (newest?.number ?? 0) + 1, mac: AuditLine.mac(bytes))
+        let mac = AuditLine.mac(vault.mac(message, for: .auditLog))
+        let mark = AuditMark(number: (newest?.number ?? 0) + 1, mac: mac)
         let line = AuditLine.line(message, mac: mark.mac)
         // A begun command needs a second entry of the same length plus its result, so that entry must fit too.
         let longest = AuditReader.longestLine

@@ -6,10 +6,6 @@ package enum AuditLogError: Error, Hashable, Sendable, CustomStringConvertible {
     ///
     /// Retry once the disk has space or the file can be used.
     case file(FileError)
-    /// The vault did not answer.
-    ///
-    /// Retry later.
-    case vault
     /// The entry would be longer than a reader accepts.
     ///
     /// The entry was not added.
@@ -38,7 +34,6 @@ package enum AuditLogError: Error, Hashable, Sendable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .file(let error): error.description
-        case .vault: "the vault did not answer"
         case .tooLong(let count): "an entry of \(count) bytes exceeds the length that can be read"
         case .closed: "the server is stopping"
         case .inUse(let path): "\(path) is in use by another process"

@@ -107,7 +107,7 @@ package struct AuditReader {
         last: AuditMark? = nil,
         beginningOf epoch: Int? = nil,
         read: ((AuditEntry) -> Void)? = nil
-    ) async throws -> AuditVerification {
+    ) async throws(FileError) -> AuditVerification {
         var scan = AuditScan(vault: self.vault, last: last, epoch: epoch)
         var pending: [UInt8] = []
         var offset = 0
@@ -118,7 +118,7 @@ package struct AuditReader {
             pending += bytes
             var start = 0
             while let end = pending[start...].firstIndex(of: 0x0A) {
-                guard try await scan.take(pending[start..<end], read) else { break scanning }
+                guard scan.take(pending[start..<end], read) else { break scanning }
                 start = end + 1
             }
             pending.removeFirst(start)
@@ -167,10 +167,10 @@ private struct AuditScan {
     private var count: UInt64 { self.newest?.number ?? 0 }
 
     /// Processes one line; returns false if nothing after it can be intact.
-    mutating func take(_ line: ArraySlice<UInt8>, _ read: ((AuditEntry) -> Void)?) async throws -> Bool {
+    mutating func take(_ line: ArraySlice<UInt8>, _ read: ((AuditEntry) -> Void)?) -> Bool {
         self.line += 1
         guard let parts = AuditLine.parts(of: line),
-            try await self.vault.isMAC(parts.mac.bytes, of: Array(parts.message), for: .auditLog),
+            self.vault.isMAC(parts.mac.bytes, of: Array(parts.message), for: .auditLog),
             parts.mac.continues(self.newestMAC)
         else {
             if self.torn.isEmpty { self.tornLine = self.line }

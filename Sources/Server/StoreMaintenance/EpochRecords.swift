@@ -10,14 +10,14 @@ package import WalletStore
 /// forge nor change a record, so a rule cannot be replaced with a more lenient one.
 package enum EpochRecords {
     /// Returns whether every record is unchanged since it was created by a restore with this vault.
-    package static func areGenuine(_ epochs: [StoredEpoch], by vault: any Vault) async throws(VaultError) -> Bool {
+    package static func areGenuine(_ epochs: [StoredEpoch], by vault: any Vault) -> Bool {
         var previous: [UInt8] = []
         var previousMAC: VersionedMAC?
         for epoch in epochs {
             let message = Self.message(epoch.number, epoch.rule, epoch.openedAt, previous)
             guard let mac = VersionedMAC(epoch.mac), mac.continues(previousMAC) else { return false }
             previousMAC = mac
-            guard try await vault.isMAC(epoch.mac, of: message, for: .storeEpoch) else { return false }
+            guard vault.isMAC(epoch.mac, of: message, for: .storeEpoch) else { return false }
             previous = epoch.mac
         }
         return true
@@ -33,13 +33,13 @@ package enum EpochRecords {
         at now: Timestamp,
         after epochs: [StoredEpoch],
         by vault: any Vault
-    ) async throws(VaultError) -> [StoredEpoch] {
+    ) -> [StoredEpoch] {
         precondition(number > epochs.count + 1, "epochs rise")
         var previous = epochs.last?.mac ?? []
         var records: [StoredEpoch] = []
         for step in (epochs.count + 2)...number {
             let stepRule = step == number ? rule : .trust
-            let mac = try await vault.mac(Self.message(step, stepRule, now, previous), for: .storeEpoch)
+            let mac = vault.mac(Self.message(step, stepRule, now, previous), for: .storeEpoch)
             records.append(StoredEpoch(number: step, rule: stepRule, openedAt: now, mac: mac))
             previous = mac
         }

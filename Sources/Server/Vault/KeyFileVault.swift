@@ -109,7 +109,7 @@ package final class KeyFileVault: Vault {
         }
     }
 
-    package func mac(_ message: [UInt8], for use: MACUse) async throws(VaultError) -> [UInt8] {
+    package func mac(_ message: [UInt8], for use: MACUse) -> [UInt8] {
         switch use {
         case .enrollmentToken: self.keys.active.tokenMAC(message)
         case .auditLog, .storeEpoch: self.keys.historyMAC(message, for: use)
@@ -117,7 +117,7 @@ package final class KeyFileVault: Vault {
         }
     }
 
-    package func isMAC(_ mac: [UInt8], of message: [UInt8], for use: MACUse) async throws(VaultError) -> Bool {
+    package func isMAC(_ mac: [UInt8], of message: [UInt8], for use: MACUse) -> Bool {
         let keys = self.keys
         switch use {
         case .enrollmentToken:

@@ -19,10 +19,10 @@ package protocol Vault: Sendable {
     ///
     /// It stays the same for as long as the key is in use. The MAC is 32 bytes long, except for the audit log and
     /// epochs, where it has the format of ``VersionedMAC``.
-    func mac(_ message: [UInt8], for use: MACUse) async throws(VaultError) -> [UInt8]
+    func mac(_ message: [UInt8], for use: MACUse) -> [UInt8]
 
     /// Returns whether `mac` is a MAC of `message` for `use`, made with the current key or one that is still accepted.
-    func isMAC(_ mac: [UInt8], of message: [UInt8], for use: MACUse) async throws(VaultError) -> Bool
+    func isMAC(_ mac: [UInt8], of message: [UInt8], for use: MACUse) -> Bool
 }
 
 extension Vault {

@@ -78,7 +78,7 @@ struct AuditAtStart {
         let (store, log) = (self.store, self.log)
         var parts = AuditLog.Parts(
             path: self.path,
-            vault: CountedVault(self.files.vault, metrics: self.metrics),
+            vault: self.files.vault,
             clock: self.clock,  // rule: audit-clock-of-machine
             epoch: self.epoch,
             onNewest: ServerRecords.announcing(to: store, log: log),

@@ -216,7 +216,7 @@ struct RunningServer: Sendable {
         guard let database = files.database else {
             let store = EmbeddedStore(
                 folder: files.settings[SettingTable.dataFolder],
-                key: try await StoreChecks.recordKey(by: files.vault)
+                key: RecordKey.derived(by: files.vault)
             )
             return try store.openToServe(receipts: files.vault.receiptSigner, metrics: watch.registry, log: log)
         }

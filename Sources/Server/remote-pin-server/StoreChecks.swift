@@ -8,15 +8,6 @@ internal import WalletStore
 
 /// Checks that a store and the vault's key belong together, and names the operator's next step if they do not.
 enum StoreChecks {
-    /// Derives the key of the store's attempt records.
-    static func recordKey(by vault: any Vault) async throws -> RecordKey {
-        do throws(VaultError) {
-            return try await RecordKey.derived(by: vault)
-        } catch {
-            throw StartFailure(.unavailable, "the vault did not answer; without it no attempt record can be read")
-        }
-    }
-
     /// Returns the store's epoch, after checking that its epoch records were written by restores.
     static func epoch(of store: any WalletStore, vault: any Vault) async throws -> Int {
         let epochs: [StoredEpoch]
@@ -25,11 +16,7 @@ enum StoreChecks {
         } catch {
             throw StartFailure(.operatorMustAct, "cannot read the store's epochs; restore a backup")
         }
-        do throws(VaultError) {
-            guard try await EpochRecords.areGenuine(epochs, by: vault) else {
-                throw VaultError.notOurs
-            }
-        } catch {
+        guard EpochRecords.areGenuine(epochs, by: vault) else {
             throw StartFailure(
                 .operatorMustAct,
                 "the MACs of the store's epochs do not match this vault's key: the epochs were altered, or "

@@ -46,7 +46,7 @@ final class AuditTarget: FuzzTarget {
             }
             let body = line.dropFirst().dropLast(line.last == UInt8(ascii: "}") ? 1 : 0)
             let message = AuditLine.beginning(after: marks.last, torn: []) + body
-            guard let mac = try? await vault.mac(message, for: .auditLog) else { continue }
+            let mac = vault.mac(message, for: .auditLog)
             marks.append(AuditMark(number: UInt64(marks.count + 1), mac: AuditLine.mac(mac)))
             log += AuditLine.line(message, mac: AuditLine.mac(mac))
         }

@@ -46,7 +46,7 @@ final class BackupTarget: FuzzTarget {
     private static func makeBackup(in folder: String, _ vault: KeyFileVault, _ clock: ManualClock) async throws {
         let store = try SQLiteWalletStore.open(
             folder: "\(folder)/data",
-            key: try await RecordKey.derived(by: vault),
+            key: RecordKey.derived(by: vault),
             creating: true
         )
         let parts = AuditLog.Parts(path: "\(folder)/audit.log", vault: vault, clock: clock)
@@ -101,10 +101,10 @@ final class BackupTarget: FuzzTarget {
         let pages = Array(backup.dropLast(BackupLabel.byteCount))
         let (vault, old) = (self.vault, Array(self.backup.suffix(BackupLabel.byteCount)))
         let line: [UInt8]? = self.queue.value {
-            guard var label = try? await BackupLabel.read(old, by: vault) else { return nil }
+            guard var label = try? BackupLabel.read(old, by: vault) else { return nil }
             label.pagesByteCount = pages.count
             label.digest = Array(SHA256.hash(data: pages))
-            return try? await label.line(by: vault)
+            return label.line(by: vault)
         }
         return pages + (line ?? [])
     }

@@ -52,7 +52,7 @@ final class LiveServer: Sendable {
         self.vault = try KeyFileVault("\(folder)/vault.key")
         self.store = try SQLiteWalletStore.open(
             folder: "\(folder)/data",
-            key: try await RecordKey.derived(by: self.vault),
+            key: RecordKey.derived(by: self.vault),
             creating: true,
             receipts: self.vault.receiptSigner
         )

@@ -30,11 +30,11 @@ package enum DeniedName: Codable, Hashable, Sendable {
     }
 
     /// Returns the MAC that represents the code in the store.
-    func mac(in service: AdminService) async throws -> RecoveryCodeMAC {
+    func mac(in service: AdminService) throws(AdminFailure) -> RecoveryCodeMAC {
         switch self {
         case .mac(let mac): return mac
         case .code(let code):
-            let bytes = try await service.server.vault.mac(code.bytes, for: .recoveryCodeIndex)
+            let bytes = service.server.vault.mac(code.bytes, for: .recoveryCodeIndex)
             guard let mac = RecoveryCodeMAC(bytes) else {
                 throw AdminFailure(.internal, "The vault's MAC has \(bytes.count) bytes instead of 32.")
             }
@@ -58,7 +58,7 @@ extension DeniedNameCall {
         in service: AdminService,
         _ body: (AuditSubject) async throws -> Reply
     ) async throws -> Reply {
-        try await body(AuditSubject(recoveryCode: try await self.code.mac(in: service)))
+        try await body(AuditSubject(recoveryCode: try self.code.mac(in: service)))
     }
 }
 

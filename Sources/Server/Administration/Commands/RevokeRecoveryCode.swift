@@ -50,7 +50,7 @@ package struct RevokeRecoveryCode: AdminCall {
         in service: AdminService,
         _ body: (AuditSubject) async throws -> Reply
     ) async throws -> Reply {
-        let (server, mac) = (service.server, try await DeniedName.code(self.code).mac(in: service))
+        let (server, mac) = (service.server, try DeniedName.code(self.code).mac(in: service))
         return try await server.recoveryCodeLocks.withLock(mac) {
             let wallets = try await server.store.wallets(linkedTo: mac)
             return try await body(AuditSubject(wallets: wallets, recoveryCode: mac))
@@ -59,7 +59,7 @@ package struct RevokeRecoveryCode: AdminCall {
 
     package func run(in service: AdminService) async throws -> Reply {
         let (server, now) = (service.server, service.server.clock.now())
-        let mac = try await DeniedName.code(self.code).mac(in: service)
+        let mac = try DeniedName.code(self.code).mac(in: service)
         let outcome: RecoveryCodeRevocationOutcome
         do throws(StoreError) {
             outcome = try await server.store.revoke(recoveryCode: mac, at: now)

@@ -29,7 +29,7 @@ package struct ShowDenied: DeniedNameCall {
     }
 
     package func run(in service: AdminService) async throws -> Reply {
-        let mac = try await self.code.mac(in: service)
+        let mac = try self.code.mac(in: service)
         return Reply(mac: mac, deniedAt: try await service.server.store.denied(mac))
     }
 

@@ -139,7 +139,7 @@ extension Conversation {
                 .replacePINKey(identity: sealed, newKeyID: newKeyID), OpenedIdentity(record: record, sealed: sealed)
             )
         case .linkRecoveryCode(let code):
-            return (.linkRecoveryCode(mac: try await vault.mac(code.bytes, for: .recoveryCodeIndex)), nil)
+            return (.linkRecoveryCode(mac: vault.mac(code.bytes, for: .recoveryCodeIndex)), nil)
         case .showDeletionCode:
             return (.readDeletionCode, nil)
         }

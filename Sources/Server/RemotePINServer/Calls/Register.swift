@@ -20,7 +20,7 @@ extension Conversation {
             at: self.server.clock.now(),
             lifetime: self.server.terms.rules.tokenLifetime
         )
-        let bytes = try await token.sealed(by: self.server.vault)
+        let bytes = token.sealed(by: self.server.vault)
         if !self.machine.isInSession { self.connection.enrollmentBegun() }  // rule: server-enrollment-cut
         return .beginEnrollment(Enrollment(token: bytes, walletID: token.walletID, expiresAt: token.expiresAt))
     }
@@ -70,18 +70,18 @@ struct EnrollmentToken: Hashable {
     }
 
     /// Returns the token as sent to the client.
-    func sealed(by vault: any Vault) async throws -> [UInt8] {
-        self.payload + (try await vault.mac(self.payload, for: .enrollmentToken))
+    func sealed(by vault: any Vault) -> [UInt8] {
+        self.payload + vault.mac(self.payload, for: .enrollmentToken)
     }
 
     /// Verifies a token's MAC and then its times.
-    static func open(_ bytes: [UInt8], at now: Timestamp, by vault: any Vault) async throws -> EnrollmentToken {
+    static func open(_ bytes: [UInt8], at now: Timestamp, by vault: any Vault) throws(CallFailure) -> EnrollmentToken {
         guard bytes.count == Self.payloadByteCount + Self.macByteCount else {
             throw CallFailure.challengeInvalid(.notOurs)
         }
         let payload = Array(bytes.prefix(Self.payloadByteCount))
         let mac = Array(bytes.dropFirst(Self.payloadByteCount))
-        let isOurs = try await vault.isMAC(mac, of: payload, for: .enrollmentToken)
+        let isOurs = vault.isMAC(mac, of: payload, for: .enrollmentToken)
         guard isOurs, let token = EnrollmentToken(payload: payload) else {  // rule: server-token-mac-not-checked
             throw CallFailure.challengeInvalid(.notOurs)
         }
@@ -121,7 +121,7 @@ extension Conversation {
         try self.machine.receiveEnrollment()
         try self.requireLease()
         let (server, now) = (self.server, self.server.clock.now())
-        let token = try await EnrollmentToken.open(call.token, at: now, by: server.vault)
+        let token = try EnrollmentToken.open(call.token, at: now, by: server.vault)
         let known = try await server.store.identity(of: token.walletID)
         guard known?.mayRegisterAgain ?? true else { throw CallFailure.challengeInvalid(.used) }
         let body = try RegisterBody(decoding: call.body)

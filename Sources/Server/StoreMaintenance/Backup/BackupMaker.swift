@@ -125,7 +125,7 @@ package struct BackupMaker: Sendable {
             digest: digest,
             isDamaged: self.isDamaged
         )
-        let line = try await label.line(by: self.vault)
+        let line = label.line(by: self.vault)
         try DurableFile.append(line, to: temporary)
         try DurableFile.place(temporary, at: path)
         return Backup(byteCount: byteCount + line.count, takenAt: takenAt, epoch: epoch)
@@ -165,10 +165,6 @@ package enum BackupFailure: Error, Hashable, Sendable, CustomStringConvertible {
     ///
     /// Restore an earlier backup.
     case otherSchema([String])
-    /// The vault did not answer.
-    ///
-    /// Retry later.
-    case vault
     /// The server is stopping.
     case stopped
 
@@ -180,7 +176,6 @@ package enum BackupFailure: Error, Hashable, Sendable, CustomStringConvertible {
             case let error as FileError: .file(error)
             case let error as StoreCopyError: .copy(error)
             case is StoreError: .copy(.closing)
-            case is VaultError: .vault
             default: .stopped
             }
     }
@@ -200,7 +195,6 @@ package enum BackupFailure: Error, Hashable, Sendable, CustomStringConvertible {
             "the store's database is damaged (\(findings.joined(separator: "; "))); keep the existing backups and "
                 + "restore one"
         case .otherSchema(let differences): StoreOpenError.otherSchema(differences).description
-        case .vault: "the vault did not answer"
         case .stopped: "the server is stopping"
         }
     }
@@ -252,14 +246,14 @@ struct BackupLabel: Hashable {
     }
 
     /// Returns the label as a line of text.
-    func line(by vault: any Vault) async throws -> [UInt8] {
+    func line(by vault: any Vault) -> [UInt8] {
         let text =
             "{\"remotePINBackup\":1,\"takenAt\":\(self.takenAt.milliseconds),\"epoch\":\(self.epoch),"
             + "\"auditNumber\":\(self.audit.number),\"auditMAC\":\"\(self.audit.mac)\","
             + "\"byteCount\":\(self.pagesByteCount),\"sha256\":\"\(self.digest.hex)\""
             + (self.isDamaged ? ",\"damaged\":true" : "")
         let message = Array(text.utf8)
-        let mac = try await vault.mac(message, for: .backup)
+        let mac = vault.mac(message, for: .backup)
         let line = message + Self.macName + Array(mac.hex.utf8) + Self.end
         precondition(line.count < Self.byteCount, "a label fits the longest numbers")
         return line + [UInt8](repeating: 0x20, count: Self.byteCount - 1 - line.count) + [0x0A]
@@ -276,7 +270,7 @@ struct BackupLabel: Hashable {
     /// Decodes a line made with this vault.
     ///
     /// Any other line is rejected.
-    static func read(_ bytes: [UInt8], by vault: any Vault) async throws -> BackupLabel {
+    static func read(_ bytes: [UInt8], by vault: any Vault) throws(Problem) -> BackupLabel {
         guard bytes.count == Self.byteCount, bytes.last == 0x0A else { throw Problem.malformed }
         let filling = bytes.dropLast().reversed().prefix { $0 == 0x20 }.count
         let line = Array(bytes.dropLast(1 + filling))
@@ -291,7 +285,7 @@ struct BackupLabel: Hashable {
             digest.count == 32, body.byteCount >= 0, body.epoch > 0
         else { throw Problem.malformed }
         // rule: server-backup-label-not-verified
-        guard try await vault.isMAC(mac, of: message, for: .backup) else { throw Problem.foreign }
+        guard vault.isMAC(mac, of: message, for: .backup) else { throw Problem.foreign }
         return BackupLabel(
             takenAt: Timestamp(milliseconds: body.takenAt),
             epoch: body.epoch,

@@ -218,7 +218,7 @@ package struct EpochOpening {
         try await self.store.upgrade()
         let report = try await self.logs.repeatChanges(on: self.store, onProgress: onProgress)
         let vaultKey = try self.newestVaultKey()
-        let records = try await EpochRecords.next(
+        let records = EpochRecords.next(
             self.number,
             self.rule,
             at: self.parts.clock.now(),

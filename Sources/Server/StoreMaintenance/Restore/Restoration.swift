@@ -130,7 +130,7 @@ package struct Restoration: Sendable {
             guard length > BackupLabel.byteCount else { throw BackupLabel.Problem.malformed }
             let start = length - BackupLabel.byteCount
             let bytes = try file.read(at: start, atMost: BackupLabel.byteCount)
-            let label = try await BackupLabel.read(bytes, by: self.parts.vault)
+            let label = try BackupLabel.read(bytes, by: self.parts.vault)
             guard label.pagesByteCount == start else { throw BackupLabel.Problem.foreign }
             guard !label.isDamaged || self.parts.rule != .trust else { throw RestoreFailure.uncharged(path) }
             return label
@@ -166,7 +166,7 @@ extension Restoration {
         try self.parts.stage(.copying)
         try await self.copyPages(plan.label, to: staged.file)
         try self.parts.stage(.checking)
-        let key = try await RecordKey.derived(by: self.parts.vault)
+        let key = RecordKey.derived(by: self.parts.vault)
         let onFatal = self.parts.onFatal
         let store: SQLiteWalletStore
         do throws(StoreOpenError) {
@@ -303,7 +303,7 @@ extension Restoration {
             throw RestoreFailure.unsound(self.parts.backup, inspection.damage)
         }
         let epochs = try await store.epochs()
-        guard try await EpochRecords.areGenuine(epochs, by: self.parts.vault), epochs.count + 1 == plan.backupEpoch,
+        guard EpochRecords.areGenuine(epochs, by: self.parts.vault), epochs.count + 1 == plan.backupEpoch,
             inspection.latestEpoch <= plan.backupEpoch
         else { throw RestoreFailure.epochs(self.parts.backup) }
         try self.parts.stage(.openingValues)
@@ -311,7 +311,7 @@ extension Restoration {
         let damaged = try await self.damagedWallets(of: store)
         try self.parts.stage(.openingEpoch)
         let number = plan.latestEpoch + 1  // rule: server-restore-epoch-repeated
-        let records = try await EpochRecords.next(
+        let records = EpochRecords.next(
             number,
             self.parts.rule,
             at: self.parts.clock.now(),

@@ -223,7 +223,7 @@ package enum MetricCatalogue {
             .counter,
             "Vault operations, by kind and outcome.",
             labels: [
-                "operation": ["seal", "unseal", "mac", "verify"], "outcome": ["done", "not_ours", "unreachable"],
+                "operation": ["seal", "unseal"], "outcome": ["done", "not_ours", "unreachable"],
             ]
         ),
         MetricDefinition(

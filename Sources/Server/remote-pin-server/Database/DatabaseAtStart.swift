@@ -33,7 +33,7 @@ struct DatabaseAtStart {
         try Self.requireNoCopy(into: report, for: files.settings)
         let lines = LogRateLimiter(burst: 3, each: .seconds(10))
         var parts = database.parts(
-            key: try await StoreChecks.recordKey(by: files.vault),
+            key: RecordKey.derived(by: files.vault),
             policy: files.policy,
             receipts: files.vault.receiptSigner,
             metrics: watch.registry

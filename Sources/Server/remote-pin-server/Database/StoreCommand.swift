@@ -58,7 +58,7 @@ struct StoreInit: AsyncParsableCommand {
             let vault = try explaining(.configuration) { try KeyFileVault(settings[SettingTable.vaultKeyFile]) }
             let before = try await database.report()
             try before.requireUsable(at: database.place)
-            let parts = database.parts(key: try await StoreChecks.recordKey(by: vault), policy: policy)
+            let parts = database.parts(key: RecordKey.derived(by: vault), policy: policy)
             do throws(PostgreSQLStoreOpenError) {
                 try await PostgreSQLWalletStore.create(parts)
             } catch {

@@ -52,7 +52,7 @@ struct StoreCopyCommand: AsyncParsableCommand {
             try server.requireItsUser(for: "store copy")
             let files = try ServerFiles(loaded)
             try await database.report().requireStore(in: database, for: files.policy)
-            let key = try await StoreChecks.recordKey(by: files.vault)
+            let key = RecordKey.derived(by: files.vault)
             let folder = self.from.map { ConfigurationOptions.absolute($0) } ?? server.dataFolder
             let source = try EmbeddedStore(folder: folder, key: key).openStopped(acceptingMoved: true)
             do {

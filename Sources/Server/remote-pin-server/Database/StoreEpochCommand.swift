@@ -75,7 +75,7 @@ struct StoreEpochCommand: AsyncParsableCommand {
             try report.requireUsable(at: database.place)
             if let fault = report.schemaFault { throw database.failure(fault) }
             var parts = database.parts(
-                key: try await StoreChecks.recordKey(by: server.vault),
+                key: RecordKey.derived(by: server.vault),
                 policy: try ServerPolicy.values(of: loaded.settings)
             ) { reason, _ in StandardStreams.writeError("the database: \(reason)\n") }
             parts.target.applicationName = "remote-pin-server store epoch"

@@ -111,7 +111,7 @@ struct StorePolicySet: AsyncParsableCommand {
                 $0.name == SettingTable.clusterName.name && $0.kept != nil
             }
             guard names.isEmpty || self.renameCluster else { throw database.failure(.otherPolicy(names)) }
-            var parts = database.parts(key: try await StoreChecks.recordKey(by: server.vault), policy: policy)
+            var parts = database.parts(key: RecordKey.derived(by: server.vault), policy: policy)
             parts.acceptsOtherPolicy = true
             try await DatabaseChange.run(parts, of: server, in: database) { change in
                 let differences = try await change.store.policyDifferences()

@@ -286,7 +286,7 @@ extension Examination {
 
     /// Verifies the attempt record of every wallet in a stopped store with the vault's key.
     private mutating func checkRecords() async {
-        guard let vault = self.files.vault, let key = try? await RecordKey.derived(by: vault) else { return }
+        guard let key = self.files.vault.map({ RecordKey.derived(by: $0) }) else { return }
         var line = ProgressLine()
         defer { line.end() }
         let records: StoredRecords

@@ -57,7 +57,7 @@ struct StoppedServer {
     /// Opens the embedded store.
     func openStore(acceptingDamage: Bool) async throws -> SQLiteWalletStore {
         try self.requireEmbeddedStore()
-        let key = try await StoreChecks.recordKey(by: self.vault)
+        let key = RecordKey.derived(by: self.vault)
         return try EmbeddedStore(folder: self.dataFolder, key: key).openStopped(acceptingDamage: acceptingDamage)
     }
 
@@ -123,12 +123,10 @@ struct StoppedServer {
     }
 
     private func verifiedAudit(beginningOf epoch: Int) async throws -> AuditVerification {
-        do {
+        do throws(FileError) {
             return try await AuditReader(self.auditPath, vault: self.vault).verify(beginningOf: epoch)
-        } catch let error as FileError {
-            throw StartFailure(AuditLogError.file(error))
         } catch {
-            throw StartFailure(AuditLogError.vault)
+            throw StartFailure(AuditLogError.file(error))
         }
     }
 
@@ -203,7 +201,6 @@ extension StartFailure {
             case .inUse: .unavailable
             // rule: programs-damaged-log-restarted
             case .damaged, .otherEpoch, .lacksEntry, .file(.odd): .operatorMustAct
-            case .vault: .configuration
             case .file, .closed, .tooLong: .files
             }
         self.init(kind, "`audit.file`: \(error)")
