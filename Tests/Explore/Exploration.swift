@@ -48,7 +48,12 @@ final class Exploration {
         let steps = StoreSteps(phone, isShared: bounds.servers == 2)
         let registration = try self.run.registration()
         self.rows = StoredRows(steps)
-        let identity = StoredIdentity(identity: registration.identity, mayRegisterAgain: true)
+        let released = [registration.unlockShare, registration.presenceShare, registration.deletionCode?.sealed]
+        let identity = StoredIdentity(
+            identity: registration.identity,
+            mayRegisterAgain: true,
+            released: released.compactMap(\.self)
+        )
         self.runs = ServerRuns(self.run, identity: identity)
         let contents = try self.rows.number(of: try steps.registered(registration))
         self.start = State(primary: State.Copy(contents: contents), standby: State.Copy(contents: contents))

@@ -74,7 +74,7 @@ final class ServerRun {
         self.phone = phone
         self.policy = policy
         try KeyFileVault.create(at: folder + "/vault.key")
-        let vault = RepeatableVault(macs: try KeyFileVault(folder + "/vault.key"))
+        let vault = RepeatableVault(try KeyFileVault(folder + "/vault.key"))
         let clock = SetClock()
         (self.vault, self.clock) = (vault, clock)
         let audit: Result<AuditLog, any Error> = self.queue.value {
@@ -87,7 +87,7 @@ final class ServerRun {
             }
         }
         self.audit = try audit.get()
-        self.admin = try OperatorCommand(vault: vault.macs, clock: clock, audit: self.audit, folder: folder)
+        self.admin = try OperatorCommand(vault: vault.file, clock: clock, audit: self.audit, folder: folder)
     }
 
     /// The registration of the phone's wallet.
@@ -103,20 +103,21 @@ final class ServerRun {
         )
         guard let record else { preconditionFailure("the id of the app is short") }
         let (bytes, wallet, code) = (record.bytes, phone.walletID, phone.deletionCode)
-        func sealed(_ bytes: [UInt8], _ field: VaultField) throws -> Sealed {
-            let result: Result<Sealed, VaultError> = self.queue.value {
-                do throws(VaultError) {
-                    return .success(try await vault.seal(.init(copying: bytes), as: field, of: wallet))
-                } catch {
-                    return .failure(error)
-                }
+        let derived: Result<WalletKeys, VaultError> = self.queue.value {
+            do throws(VaultError) {
+                return .success(try await vault.keys(of: wallet, opening: []))
+            } catch {
+                return .failure(error)
             }
-            return try result.get()
+        }
+        let keys = try derived.get()
+        func sealed(_ bytes: [UInt8], _ field: VaultField) throws -> Sealed {
+            try keys.seal(.init(copying: bytes), as: field)
         }
         return NewRegistration(
             walletID: wallet,
             hardwareKeyDigest: .of(phone.hardware.publicKey.bytes),
-            identity: try sealed(bytes, .identity),
+            identity: vault.sealIdentity(.init(copying: bytes), of: wallet),
             pinKeyID: phone.firstID,
             unlockShare: try sealed([UInt8](repeating: 1, count: 32), .unlockShare),
             presenceShare: try sealed([UInt8](repeating: 2, count: 32), .presenceShare),

@@ -1,4 +1,5 @@
 import Testing
+import Vault
 import Vocabulary
 import WalletStore
 
@@ -30,7 +31,7 @@ private func inSession(servesVersion: Bool = true) throws -> ConnectionStateMach
     try machine.receiveHello(servesVersion: servesVersion)
     _ = try machine.receiveOpenSession()
     machine.sessionOpened(
-        ConnectionStateMachine.Session(identity: try identity(), walletID: .random(), endsAt: start + .seconds(60))
+        ConnectionStateMachine.Session(identity: try identity(), keys: .decoy(), endsAt: start + .seconds(60))
     )
     return machine
 }

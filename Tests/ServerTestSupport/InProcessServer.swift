@@ -100,7 +100,7 @@ package final class InProcessServer: Sendable {
             clock: self.clock,
             store: options.wrapping(self.store),
             lease: options.lease,
-            vault: CountedVault(options.wrappingVault(self.vault), metrics: self.metrics),
+            vault: options.wrappingVault(self.vault),
             attestations: try Self.verifier(authority, options),
             audit: self.audit,
             log: Logger(label: "test") { _ in handler },

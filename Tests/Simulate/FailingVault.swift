@@ -9,25 +9,19 @@ struct FailingVault: Vault, @unchecked Sendable {
     let fails: () -> Bool
     /// Waits as long as a slow vault takes.
     let wait: () async -> Void
-    /// Runs before a share of a wallet is opened.
-    let willOpenShare: () async -> Void
 
-    private func reach() async throws(VaultError) {
+    func keys(of wallet: WalletID, opening sealed: [[UInt8]]) async throws(VaultError) -> WalletKeys {
         if self.fails() { throw .unreachable }
         await self.wait()
+        return try await self.vault.keys(of: wallet, opening: sealed)
     }
 
-    func seal(_ secret: borrowing SecretBytes, as field: VaultField, of wallet: WalletID) async throws(VaultError)
-        -> [UInt8]
-    {
-        try await self.reach()
-        return try await self.vault.seal(secret, as: field, of: wallet)
+    func sealIdentity(_ identity: borrowing SecretBytes, of wallet: WalletID) -> [UInt8] {
+        self.vault.sealIdentity(identity, of: wallet)
     }
 
-    func unseal(_ sealed: [UInt8], as field: VaultField, of wallet: WalletID) async throws(VaultError) -> SecretBytes {
-        try await self.reach()
-        if field == .presenceShare || field == .unlockShare { await self.willOpenShare() }
-        return try await self.vault.unseal(sealed, as: field, of: wallet)
+    func openIdentity(_ sealed: [UInt8], of wallet: WalletID) throws(VaultError) -> SecretBytes {
+        try self.vault.openIdentity(sealed, of: wallet)
     }
 
     func mac(_ message: [UInt8], for use: MACUse) -> [UInt8] { self.vault.mac(message, for: use) }

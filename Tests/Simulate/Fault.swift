@@ -47,8 +47,8 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
         case serverClock(seconds: Int)
         case phoneClock(phone: Int, seconds: Int)
         case vaultFails(seconds: Int)
-        /// Each call to the vault takes up to two seconds.
-        case slowVault(seconds: Int)
+        /// Each call to the vault, and each answer of the store to a wallet, takes up to two seconds.
+        case slowServer(seconds: Int)
         /// This many microseconds after the next request, the database's standby becomes the primary.
         case failover(after: Int64)
         /// This many microseconds after the next request, the database's primary restarts.
@@ -95,9 +95,9 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
 
     /// The reason why the server that got the request answers late, or cannot learn of a revocation.
     enum Hindrance: Hashable, Sendable {
-        /// Its vault takes up to two seconds for each call.
-        case slowVault
-        /// Its process is frozen after this many jobs, or before it opens the next share if nil.
+        /// Its vault and its store take up to two seconds for each call.
+        case slowServer
+        /// Its process is frozen after this many jobs, or before it opens shares for its next answer if nil.
         case frozen(afterJobs: Int?)
         /// Its answers wait in its machine. Meanwhile, its database may be out of reach.
         case unreadAnswers(DatabaseOutage?)
@@ -202,7 +202,7 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
             func number(_ range: ClosedRange<Int>) -> Int { .random(in: range, using: &generator) }
             let hindrance: Hindrance =
                 switch number(0...5) {
-                case 0...1: .slowVault
+                case 0...1: .slowServer
                 case 2: .frozen(afterJobs: nil)
                 case 3: .frozen(afterJobs: number(0...12))
                 default: .unreadAnswers(generator.pick([nil, .cut, .blockedConnect]))

@@ -110,11 +110,11 @@ struct Plan: Sendable {
         self.visits[last.phone][last.visit].keepsBlockedWallet = true
     }
 
-    /// Adds a slow vault during revocations, and a second restore of the backup.
+    /// Adds a slow server during revocations, and a second restore of the backup.
     private mutating func addHindrancesOfCommands() {
         var vaults = SeededGenerator(seed: self.seed, "slow vault in revocations")
         for visit in self.visits.joined() where visit.revocation != nil && vaults.chance(50) {
-            self.faults.append(Fault(time: visit.time, kind: .slowVault(seconds: 10)))
+            self.faults.append(Fault(time: visit.time, kind: .slowServer(seconds: 10)))
         }
         var restores = SeededGenerator(seed: self.seed, "second restores")
         let first = self.faults.first { if case .restore = $0.kind { true } else { false } }

@@ -31,15 +31,15 @@ protocol ServerMachine: AnyObject, Sendable {
     var folder: String { get }
     /// Microseconds.
     var vaultFailsUntil: Int64 { get set }
-    var vaultIsSlowUntil: Int64 { get set }
+    var isSlowUntil: Int64 { get set }
     /// The process ends this many jobs after the next entry of its audit log is on disk.
     var killAfterRecord: (jobs: Int, power: Bool)? { get set }
     /// The moment of its start at which the next process is killed.
     var killAtStart: (moment: Fault.StartMoment, power: Bool)? { get set }
     /// The failures of the disk with the audit log.
     var auditDisk: AuditDisk { get set }
-    /// Freezes the process before it opens the next share.
-    var freezeAtShare: (() -> Void)? { get set }
+    /// Freezes the process after its store's next answer to a wallet, before it opens shares.
+    var freezeBeforeAnswer: (() -> Void)? { get set }
 
     func start()
 
@@ -77,18 +77,17 @@ extension ServerMachine {
         var parts = RemotePINServer.Parts(
             rules: ServiceRules(attempts: self.run.plan.policy),
             clock: clock,
-            store: store,
+            store: HinderedStore(store: store) {
+                guard let freeze = self.freezeBeforeAnswer.take() else { return await self.delay() }
+                freeze()
+                // The current job ends here, so that shares are opened after the freeze.
+                await self.scheduler.wait(1)
+            },
             lease: store.lease,
             vault: FailingVault(
                 vault: vault,
                 fails: { self.scheduler.now < self.vaultFailsUntil },
-                wait: { await self.waitForVault() },
-                willOpenShare: {
-                    guard let freeze = self.freezeAtShare.take() else { return }
-                    freeze()
-                    // The current job ends here, so that the share is opened after the freeze.
-                    await self.scheduler.wait(1)
-                }
+                wait: { await self.delay() }
             ),
             attestations: verifier,
             audit: audit,
@@ -107,9 +106,9 @@ extension ServerMachine {
         return FailingSigner(signer: vault.receiptSigner) { self.scheduler.now < self.vaultFailsUntil }
     }
 
-    /// Delays one call in four, or every call while the vault is slow.
-    private func waitForVault() async {
-        if self.scheduler.now < self.vaultIsSlowUntil {
+    /// Delays one call of the vault and one answer of the store in four, or all of them while the server is slow.
+    private func delay() async {
+        if self.scheduler.now < self.isSlowUntil {
             return await self.scheduler.wait(.random(in: 100_000...2_000_000, using: &self.generator))
         }
         guard self.generator.chance(25) else { return }

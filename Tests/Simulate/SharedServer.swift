@@ -26,8 +26,8 @@ final class SharedServer: ServerMachine, @unchecked Sendable {
     private(set) var running: RunningServer?
     private(set) var folder: String
     var vaultFailsUntil: Int64 = 0
-    var vaultIsSlowUntil: Int64 = 0
-    var freezeAtShare: (() -> Void)?
+    var isSlowUntil: Int64 = 0
+    var freezeBeforeAnswer: (() -> Void)?
     var killAfterRecord: (jobs: Int, power: Bool)?
     var killAtStart: (moment: Fault.StartMoment, power: Bool)?
     var auditDisk = AuditDisk()
@@ -147,8 +147,7 @@ final class SharedServer: ServerMachine, @unchecked Sendable {
         self.run.observer.note(self.name, "does not start: \(type(of: error))")
         if self.auditDisk.isFull(at: self.scheduler.now) { return self.kill(power: false, "its disk rejects entries") }
         switch error {
-        case PostgreSQLStoreOpenError.unreachable, PostgreSQLStoreOpenError.nameInUse, is StoreError,
-            is ServerStartError:
+        case PostgreSQLStoreOpenError.unreachable, PostgreSQLStoreOpenError.nameInUse, is StoreError:
             self.kill(power: false, "its database is away")
         case PostgreSQLStoreOpenError.lostCommits, is OlderStore:
             self.run.openEpochSoon()

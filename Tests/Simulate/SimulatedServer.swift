@@ -47,8 +47,8 @@ final class SimulatedServer: ServerMachine, @unchecked Sendable {
     var fullUntil: Int64 = 0
     var slowUntil: Int64 = 0
     var vaultFailsUntil: Int64 = 0
-    var vaultIsSlowUntil: Int64 = 0
-    var freezeAtShare: (() -> Void)?
+    var isSlowUntil: Int64 = 0
+    var freezeBeforeAnswer: (() -> Void)?
     var killAfterRecord: (jobs: Int, power: Bool)?
     var killAtStart: (moment: Fault.StartMoment, power: Bool)?
     var auditDisk = AuditDisk()
@@ -132,7 +132,6 @@ final class SimulatedServer: ServerMachine, @unchecked Sendable {
         guard !self.auditDisk.isFull(at: self.scheduler.now) else {
             return self.kill(power: false, "its disk rejects entries")
         }
-        guard self.scheduler.now >= self.vaultFailsUntil else { return self.kill(power: false, "its vault fails") }
         guard !self.beforeFlip.isEmpty else { return self.run.observer.report("the server does not start: \(error)") }
         self.kill(power: false, "the operator puts the damaged file back")
         for (name, bytes) in self.beforeFlip { try? Data(bytes).write(to: URL(filePath: "\(self.folder)/\(name)")) }

@@ -27,21 +27,21 @@ extension Simulation {
                 }
             }
         )
-        self.revokeElsewhere(.slowVault, seconds: first.seconds, after: first.after, first.way)
+        self.revokeElsewhere(.slowServer, seconds: first.seconds, after: first.after, first.way)
     }
 
     private func hinder(_ number: Int, _ link: Link, _ hindrance: Fault.Hindrance, seconds: Int) {
         let (server, process, duration) = (self.servers[number], link.serverProcess, Int64(seconds) * 1_000_000)
         self.observer.note("server \(number + 1)", "is hindered: \(hindrance)")
         switch hindrance {
-        case .slowVault: server.vaultIsSlowUntil = self.scheduler.now + duration
+        case .slowServer: server.isSlowUntil = self.scheduler.now + duration
         case .frozen(let jobs):
             let freeze = {
                 self.observer.note("server \(number + 1)", "is frozen")
                 process.freeze(for: duration)
                 self.database?.processFreezes(process)
             }
-            if let jobs { process.plan(after: jobs, freeze) } else { server.freezeAtShare = freeze }
+            if let jobs { process.plan(after: jobs, freeze) } else { server.freezeBeforeAnswer = freeze }
         case .unreadAnswers(let outage):
             link.keepAnswers()
             self.scheduler.schedule(after: duration, in: self.world) { link.releaseAnswers() }

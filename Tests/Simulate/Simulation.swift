@@ -232,7 +232,7 @@ final class Simulation: @unchecked Sendable {
         case .diskFails(let atWrite): self.embedded?.nextFailure = atWrite
         case .slowDisk(let seconds): self.embedded?.slowUntil = until(seconds)
         case .vaultFails(let seconds): for server in self.servers { server.vaultFailsUntil = until(seconds) }
-        case .slowVault(let seconds): for server in self.servers { server.vaultIsSlowUntil = until(seconds) }
+        case .slowServer(let seconds): for server in self.servers { server.isSlowUntil = until(seconds) }
         case .serverClock(let seconds): self.embedded?.clock.offset += Int64(seconds) * 1000
         case .lossyFailover(let delay, let lost):
             self.network.atNextRequest { _ in
@@ -317,7 +317,7 @@ final class Simulation: @unchecked Sendable {
     /// Ends all faults, so that every wallet must work again.
     func heal() {
         for server in self.servers {
-            (server.vaultFailsUntil, server.vaultIsSlowUntil, server.freezeAtShare) = (0, 0, nil)
+            (server.vaultFailsUntil, server.isSlowUntil, server.freezeBeforeAnswer) = (0, 0, nil)
             server.killAfterRecord = nil
             server.auditDisk = AuditDisk()
         }

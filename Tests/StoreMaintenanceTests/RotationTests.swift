@@ -140,9 +140,8 @@ struct RotationTests {
             for _ in 0..<4 { _ = try KeyFileVault(foreign).addVersion(activating: true) }
             let before = try await server.store.sealedValues(after: nil, limit: 1)[0].values
             var after = before
-            after.identity = try await KeyFileVault(foreign).seal(
+            after.identity = try KeyFileVault(foreign).sealIdentity(
                 SecretBytes(copying: [UInt8](repeating: 0, count: before.identity.count - 32)),
-                as: .identity,
                 of: wallet.walletID
             )
             let replacement = SealedReplacement(walletID: wallet.walletID, old: before, new: after)

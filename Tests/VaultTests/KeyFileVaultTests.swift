@@ -29,6 +29,17 @@ final class KeyFileFixture {
     }
 }
 
+/// Seals a value with the newest of its wallet's keys.
+private func seal(
+    _ vault: KeyFileVault,
+    _ bytes: [UInt8],
+    _ field: VaultField = .unlockShare,
+    _ wallet: WalletID
+) async throws -> [UInt8] {
+    guard field != .identity else { return vault.sealIdentity(SecretBytes(copying: bytes), of: wallet) }
+    return try await vault.keys(of: wallet, opening: []).seal(SecretBytes(copying: bytes), as: field)
+}
+
 /// The opened bytes, or nil if the vault rejects them.
 private func opened(
     _ vault: KeyFileVault,
@@ -36,11 +47,8 @@ private func opened(
     _ field: VaultField = .unlockShare,
     _ wallet: WalletID
 ) async throws -> [UInt8]? {
-    do throws(VaultError) {
-        return try await vault.unseal(sealed, as: field, of: wallet).exposedBytes()
-    } catch .notOurs {
-        return nil
-    }
+    let keys = try await vault.keys(of: wallet, opening: [sealed])
+    return try? vault.open(sealed, as: field, with: keys).exposedBytes()
 }
 
 @Suite("The vault of a key file")
@@ -56,21 +64,61 @@ struct KeyFileVaultTests {
 
     @Test(
         "sealed values open, also with keys read again from the file, and never look the same twice",
-        arguments: [0, 32, 500]
+        arguments: [0, 32, 500],
+        VaultField.allCases
     )
-    func roundTrip(count: Int) async throws {
+    func roundTrip(count: Int, field: VaultField) async throws {
         let secret = [UInt8](repeating: 7, count: count)
-        let sealed = try await self.vault.seal(SecretBytes(copying: secret), as: .identity, of: self.wallet)
-        let again = try await self.vault.seal(SecretBytes(copying: secret), as: .identity, of: self.wallet)
+        let sealed = try await seal(self.vault, secret, field, self.wallet)
+        let again = try await seal(self.vault, secret, field, self.wallet)
         #expect(sealed != again)
         #expect(sealed.count == count + 4 + SecretBytes.sealOverhead && again.count == sealed.count)
         let fresh = try KeyFileVault(self.file.path)
-        #expect(try await opened(fresh, sealed, .identity, self.wallet) == secret)
+        #expect(try await opened(fresh, sealed, field, self.wallet) == secret)
+    }
+
+    @Test("a wallet's key is HKDF(root, \"remote-pin/1 vault wallet\" ‖ 0x00 ‖ wallet id)")
+    func derivation() async throws {
+        let line = try #require(try self.file.text().split(separator: "\n").first { $0.hasPrefix("key 1 ") })
+        let root = SecretBytes(copying: try #require([UInt8](hex: String(line.split(separator: " ")[2]))))
+        let info = Array("remote-pin/1 vault wallet".utf8) + [0] + self.wallet.bytes
+        let key = root.hkdfSHA256(info: info, count: 32)
+        let sealed = try await seal(self.vault, [1, 2, 3], .deletionCode, self.wallet)
+        let data = Array("deletion-code".utf8) + [0] + self.wallet.bytes
+        #expect(sealed.prefix(4) == [0, 0, 0, 1])
+        #expect(try key.open(Array(sealed.dropFirst(4)), associatedData: data).exposedBytes() == [1, 2, 3])
+    }
+
+    @Test("the key of one wallet opens no value of another, even with the id of the other as associated data")
+    func separateWallets() async throws {
+        let other = WalletID.random()
+        let sealed = try await seal(self.vault, [1], .unlockShare, self.wallet)
+        let keys = try await self.vault.keys(of: other, opening: [sealed])
+        #expect(throws: VaultError.notOurs) { _ = try keys.open(sealed, as: .unlockShare) }
+        let version = try #require(self.vault.keys.version(1))
+        let data = VaultField.unlockShare.associatedData(of: self.wallet)
+        #expect(throws: VaultError.notOurs) { _ = try version.key(of: other).open(sealed, data) }
+        let identity = self.vault.sealIdentity(SecretBytes(copying: [1]), of: self.wallet)
+        let named = VaultField.identity.associatedData(of: self.wallet)
+        #expect(try version.identityKey(of: self.wallet).open(identity, named).exposedBytes() == [1])
+        #expect(throws: VaultError.notOurs) { _ = try version.identityKey(of: other).open(identity, named) }
+    }
+
+    @Test("wiped keys neither open nor seal, and get no further versions")
+    func wiped() async throws {
+        let sealed = try await seal(self.vault, [1], .unlockShare, self.wallet)
+        let keys = try await self.vault.keys(of: self.wallet, opening: [sealed])
+        #expect(try keys.open(sealed, as: .unlockShare).exposedBytes() == [1])
+        keys.wipe()
+        keys.add(try await self.vault.keys(of: self.wallet, opening: [sealed]))
+        #expect(throws: VaultError.noKey) { _ = try keys.open(sealed, as: .unlockShare) }
+        #expect(throws: VaultError.noKey) { try keys.seal(SecretBytes(copying: [1]), as: .unlockShare) }
+        #expect(!keys.hasKey(of: sealed))
     }
 
     @Test("a value in the place of another wallet or field does not open")
     func displaced() async throws {
-        let sealed = try await self.vault.seal(SecretBytes(copying: [1]), as: .unlockShare, of: self.wallet)
+        let sealed = try await seal(self.vault, [1], .unlockShare, self.wallet)
         for field in VaultField.allCases {
             let result = try await opened(self.vault, sealed, field, self.wallet)
             #expect((result != nil) == (field == .unlockShare))
@@ -80,7 +128,7 @@ struct KeyFileVaultTests {
 
     @Test("every flipped bit and every cut is rejected, even in the key's id")
     func tampering() async throws {
-        let sealed = try await self.vault.seal(SecretBytes(copying: [1, 2, 3]), as: .unlockShare, of: self.wallet)
+        let sealed = try await seal(self.vault, [1, 2, 3], .unlockShare, self.wallet)
         for bit in 0..<(sealed.count * 8) {
             var altered = sealed
             altered[bit / 8] ^= 1 << UInt8(bit % 8)
@@ -95,7 +143,7 @@ struct KeyFileVaultTests {
     func otherKeys() async throws {
         let otherFile = try KeyFileFixture()
         let other = try KeyFileVault(otherFile.path)
-        let sealed = try await self.vault.seal(SecretBytes(copying: [1]), as: .unlockShare, of: self.wallet)
+        let sealed = try await seal(self.vault, [1], .unlockShare, self.wallet)
         #expect(try await opened(other, sealed, .unlockShare, self.wallet) == nil)
         for use in MACUse.allCases {
             let mac = self.vault.mac([1], for: use)
@@ -129,15 +177,33 @@ struct KeyRotationTests {
 
     @Test("after a rotation old values open, the new key seals new ones, and outdated values are recognized")
     func values() async throws {
-        let old = try await self.vault.seal(SecretBytes(copying: [1]), as: .unlockShare, of: self.wallet)
+        let old = try await seal(self.vault, [1], .unlockShare, self.wallet)
         #expect(try KeyFileVault(self.file.path).addVersion(activating: true) == 2)
         #expect(self.vault.activeVersion == 1)
         try self.vault.reload()
         #expect(self.vault.activeVersion == 2)
-        let new = try await self.vault.seal(SecretBytes(copying: [2]), as: .unlockShare, of: self.wallet)
+        let new = try await seal(self.vault, [2], .unlockShare, self.wallet)
         #expect(try await opened(self.vault, old, .unlockShare, self.wallet) == [1])
         #expect(try await opened(self.vault, new, .unlockShare, self.wallet) == [2])
         #expect(self.vault.keyVersion(of: old) == 1 && self.vault.keyVersion(of: new) == 2)
+    }
+
+    @Test("the keys of a wallet are those of the active version and of the values to open, and others can be added")
+    func walletKeys() async throws {
+        let old = try await seal(self.vault, [1], .unlockShare, self.wallet)
+        let before = try await self.vault.keys(of: self.wallet, opening: [old])
+        _ = try self.vault.addVersion(activating: true)
+        let new = try await seal(self.vault, [2], .unlockShare, self.wallet)
+        #expect(throws: VaultError.noKey) { _ = try before.open(new, as: .unlockShare) }
+        #expect(self.vault.keyVersion(of: try before.seal(SecretBytes(copying: [1]), as: .unlockShare)) == 1)
+        let active = try await self.vault.keys(of: self.wallet, opening: [])
+        #expect(throws: VaultError.noKey) { _ = try active.open(old, as: .unlockShare) }
+        before.add(active)
+        #expect(try before.open(old, as: .unlockShare).exposedBytes() == [1])
+        #expect(try before.open(new, as: .unlockShare).exposedBytes() == [2])
+        #expect(self.vault.keyVersion(of: try before.seal(SecretBytes(copying: [1]), as: .unlockShare)) == 2)
+        let missing = try await self.vault.keys(of: self.wallet, opening: [[0, 0, 0, 9] + new.dropFirst(4)])
+        #expect(!missing.hasKey(of: [0, 0, 0, 9]) && missing.hasKey(of: new))
     }
 
     @Test("a token is accepted after one rotation and rejected after the second")
@@ -257,7 +323,7 @@ struct KeyRotationTests {
 
     @Test("a running vault rejects another vault's file, and one from before a rotation")
     func otherKeys() async throws {
-        let sealed = try await self.vault.seal(SecretBytes(copying: [1]), as: .unlockShare, of: self.wallet)
+        let sealed = try await seal(self.vault, [1], .unlockShare, self.wallet)
         let before = try DurableFile.read(self.file.path, atMost: 1 << 16)
         _ = try KeyFileVault(self.file.path).addVersion(activating: true)
         try self.vault.reload()
@@ -288,7 +354,7 @@ struct KeyRotationTests {
 
     @Test("a running vault keeps its keys when the file becomes unusable")
     func failedReload() async throws {
-        let sealed = try await self.vault.seal(SecretBytes(copying: [1]), as: .unlockShare, of: self.wallet)
+        let sealed = try await seal(self.vault, [1], .unlockShare, self.wallet)
         try self.file.replace("nonsense")
         #expect(throws: KeyFileError.damaged(self.file.path, line: 1)) { try self.vault.reload() }
         #expect(try await opened(self.vault, sealed, .unlockShare, self.wallet) == [1])

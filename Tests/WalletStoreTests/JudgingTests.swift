@@ -46,7 +46,7 @@ struct JudgingTests {
         )
         var halfOld = try old.attempt(right: true)
         halfOld.namedKeyID = new.keyID
-        try await #expect(store.outcome(of: halfOld) == .identityChanged(new.identity))
+        try await #expect(store.outcome(of: halfOld) == .identityChanged)
         try await #expect(
             store.outcome(of: old.attempt(right: true, effect: change)) == .pinKeyChanged(current: new.keyID)
         )
@@ -72,7 +72,7 @@ struct JudgingTests {
             let change = Attempt.Effect.replacePINKey(identity: new.identity, newKeyID: new.keyID)
             try await #expect(store.outcome(of: old.attempt(right: true, effect: change)) == .valid(.pinKeyReplaced))
         }
-        try await #expect(store.outcome(of: first.attempt(right: true)) == .identityChanged(third.identity))
+        try await #expect(store.outcome(of: first.attempt(right: true)) == .identityChanged)
         try await #expect(store.outcome(of: third.attempt(right: false)) == self.threeLeft, "nothing was counted")
     }
 
@@ -145,7 +145,7 @@ struct JudgingTests {
         repeated.now = TestWallet.start
         try await #expect(store.outcome(of: repeated) == .notValid(.blocked(remaining: .seconds(60))))
         repeated.identity = TestWallet.bytes(300)
-        try await #expect(store.outcome(of: repeated) == .identityChanged(wallet.identity))
+        try await #expect(store.outcome(of: repeated) == .identityChanged)
         repeated.namedKeyID = .random()
         try await #expect(store.outcome(of: repeated) == .pinKeyChanged(current: wallet.keyID))
         try await #expect(store.setSolutionRevoked(true))

@@ -148,7 +148,7 @@ struct NextSharesTests {
         )
         #expect(outcome == .replaced)
         let change = Attempt.Effect.replacePINKey(identity: TestWallet.bytes(old.count), newKeyID: .random())
-        try await #expect(store.outcome(of: wallet.attempt(right: true, effect: change)) == .identityChanged(new))
+        try await #expect(store.outcome(of: wallet.attempt(right: true, effect: change)) == .identityChanged)
         wallet.identity = new
         try await #expect(store.outcome(of: wallet.attempt(right: true, effect: change)) == .valid(.pinKeyReplaced))
     }

@@ -64,6 +64,7 @@ enum CallFailure: Error {
     /// Converts an error thrown by a call after its verdict became durable.
     static func afterVerdict(_ error: any Error) -> CallFailure {
         let failure = CallFailure(error)
+        if case .vault(.noKey) = failure { return .unanswered(failure) }  // rule: server-key-missing-answered
         return if case .unavailable = failure.refusal { .unanswered(failure) } else { failure }
     }
 
@@ -119,6 +120,7 @@ extension CallFailure {
         case .store(.unavailable), .store(.notErased), .vault(.unreachable), .contended, .noLease:
             .unavailable(retryAfter: Self.retryAfter)
         case .store(.corrupt), .store(.notCertified), .store(.outcomeUnknown), .vault(.notOurs), .unexpected: .internal
+        case .vault(.noKey): .internal
         // Never sent.
         case .unanswered(let failure): failure.refusal
         }
@@ -177,6 +179,7 @@ extension CallFailure {
         case .store(.corrupt): "the store holds data that it did not write"
         case .vault(.unreachable): "the vault is unreachable"
         case .vault(.notOurs): "a sealed value was altered or belongs to another wallet"
+        case .vault(.noKey): "a sealed value names a key that this session does not have"
         case .noLease: "this server has no lease at present"
         case .contended: "the wallet's identity changed repeatedly"
         case .unanswered(let failure): "no answer after the verdict: \(failure.logged)"
@@ -190,7 +193,7 @@ extension CallFailure {
     var logLevel: Logger.Level {
         switch self {
         case .store(.corrupt), .store(.notErased), .store(.notCertified), .store(.outcomeUnknown), .vault(.notOurs),
-            .unexpected:
+            .vault(.noKey), .unexpected:
             .error
         case .store(.unavailable), .vault(.unreachable), .contended, .noLease: .warning
         case .authentication, .attestation, .challengeInvalid, .revoked: .notice

@@ -121,15 +121,16 @@ extension IdentityRecord {
 final class Decoy: Sendable {
     let record: IdentityRecord
     private let sealed: Mutex<[UInt8]>
+    /// The keys of no wallet, which no vault derived, and a share sealed with them.
+    private let keys = WalletKeys.decoy()
     private let sealedShare: [UInt8]
-    private let walletID: WalletID
-    private let vault: any Vault
+    private let walletID = WalletID.random()
+    private let vault: CountedVault
 
     /// Creates a key, discards the private part, and seals the identity.
     ///
     /// `appID` must be used by real wallets, so that an assertion is checked as far as it would be for them.
-    init(appID: String, vault: any Vault) async throws(VaultError) {
-        let walletID = WalletID.random()
+    init(appID: String, vault: CountedVault) {
         let key = P256.Signing.PrivateKey().publicKey.x963Representation
         guard let publicKey = P256PublicKey(key),
             let record = IdentityRecord(
@@ -139,29 +140,26 @@ final class Decoy: Sendable {
                 environment: "",
                 pinKey: publicKey,
                 pinKeyID: .random()
-            )
+            ),
+            let share = try? self.keys.seal(Share.random().copy(), as: .unlockShare)
         else { preconditionFailure("a new key and a configured app id make an identity") }
         self.record = record
-        self.walletID = walletID
         self.vault = vault
-        self.sealed = Mutex(try await vault.seal(SecretBytes(copying: record.bytes), as: .identity, of: walletID))
-        self.sealedShare = try await vault.seal(Share.random().copy(), as: .unlockShare, of: walletID)
+        self.sealed = Mutex(vault.sealIdentity(SecretBytes(copying: record.bytes), of: self.walletID))
+        self.sealedShare = share
     }
 
-    /// Unseals a share with the vault, which takes as long as for a correct PIN.
-    func openShare() async {
-        // A vault failure must not affect the answer to a wrong PIN.
-        _ = try? await self.vault.unseal(self.sealedShare, as: .unlockShare, of: self.walletID)
+    /// Opens a share, which takes the same steps as opening the share of a wallet.
+    func openShare() {
+        _ = try? self.vault.open(self.sealedShare, as: .unlockShare, with: self.keys)
     }
 
-    /// Unseals the record with the vault, as for a real wallet.
-    func open() async -> IdentityRecord {
+    /// Opens the record, as for a real wallet.
+    func open() -> IdentityRecord {
         let sealed = self.sealed.withLock { $0 }
-        guard let bytes = try? await self.vault.unseal(sealed, as: .identity, of: self.walletID) else {
-            let secret = SecretBytes(copying: self.record.bytes)
-            if let fresh = try? await self.vault.seal(secret, as: .identity, of: self.walletID) {
-                self.sealed.withLock { $0 = fresh }
-            }
+        guard let bytes = try? self.vault.openIdentity(sealed, of: self.walletID) else {
+            let fresh = self.vault.sealIdentity(SecretBytes(copying: self.record.bytes), of: self.walletID)
+            self.sealed.withLock { $0 = fresh }
             return self.record
         }
         return IdentityRecord(bytes.exposedBytes()) ?? self.record

@@ -39,7 +39,7 @@ package final class RemotePINServer: Sendable {
         ///
         /// The last one signs.
         package var receiptKeys: @Sendable (_ version: UInt32?) -> [ReceiptKeyLink]?
-        /// The factory used to create the call counters.
+        /// The factory used to create the counters of calls and of the vault.
         package var metrics: any MetricsFactory
         /// Called with each committed wallet incident.
         ///
@@ -82,22 +82,12 @@ package final class RemotePINServer: Sendable {
     private let connections = Atomic<UInt64>(0)
 
     /// Creates a server and reads the flags and update policies set by operators.
-    ///
-    /// It uses the vault once, so that a broken vault is detected before the first wallet connects.
-    package init(_ parts: Parts) async throws(ServerStartError) {
+    package init(_ parts: Parts) async throws(StoreError) {
         let policy = parts.attestations.policy
         let appID = policy.apple.apps.first?.id ?? policy.android.apps?.first?.package ?? "none"
-        let (decoy, controls): (Decoy, OperatorControls)
-        do throws(VaultError) { decoy = try await Decoy(appID: appID, vault: parts.vault) } catch {
-            throw .vault(error)
-        }
-        do throws(StoreError) {
-            controls = try await OperatorControls(store: parts.store, settings: parts.rules.updates)
-        } catch {
-            throw .store(error)
-        }
+        let controls = try await OperatorControls(store: parts.store, settings: parts.rules.updates)
         self.log = parts.log
-        self.state = ServerState(parts, decoy: decoy, controls: controls)
+        self.state = ServerState(parts, appID: appID, controls: controls)
     }
 
     /// Serves a connection from its first call to its last.
@@ -155,18 +145,6 @@ package final class RemotePINServer: Sendable {
         }
         return false
     }
-}
-
-/// A reason why a server failed to start.
-package enum ServerStartError: Error, Hashable, Sendable {
-    /// The vault cannot open its own test value or cannot be reached.
-    ///
-    /// Check its key.
-    case vault(VaultError)
-    /// The flags and update policies cannot be read.
-    ///
-    /// Check the store.
-    case store(StoreError)
 }
 
 extension RemotePINServer {

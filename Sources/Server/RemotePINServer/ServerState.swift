@@ -11,7 +11,7 @@ package import WalletStore
 package final class ServerState: Sendable {
     package let clock: any WallClock
     package let store: any WalletStore
-    package let vault: any Vault
+    package let vault: CountedVault
     package let terms: ServiceTerms
     let devices: DeviceVerifier
     let registry: ConnectionRegistry
@@ -35,15 +35,16 @@ package final class ServerState: Sendable {
     /// Set once, before the connections are stopped, so that clients are asked to reconnect later.
     let isStopping = Atomic<Bool>(false)
 
-    init(_ parts: RemotePINServer.Parts, decoy: Decoy, controls: OperatorControls) {
+    /// - Parameter appID: An app whose wallets are served, for the decoy.
+    init(_ parts: RemotePINServer.Parts, appID: String, controls: OperatorControls) {
         self.clock = parts.clock
         self.store = parts.store
-        self.vault = parts.vault
+        self.vault = CountedVault(parts.vault, metrics: parts.metrics)
         self.time = parts.time
         self.terms = ServiceTerms(rules: parts.rules, controls: controls)
         self.devices = DeviceVerifier(
             attestations: Attestations(parts.attestations, statusList: parts.statusList),
-            decoy: decoy,
+            decoy: Decoy(appID: appID, vault: self.vault),
             extensions: ExtensionNotices(log: parts.log)
         )
         let meters = RevocationMeters(parts.metrics)

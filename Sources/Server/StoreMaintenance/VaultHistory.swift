@@ -74,9 +74,9 @@ package enum VaultHistory {
             throw VaultMismatch(error)
         }
         for wallet in wallets {
-            for (field, sealed) in wallet.values.byField where vault.keyVersion(of: sealed) == version {
-                if (try? await vault.opens(sealed, as: field, of: wallet.walletID)) == true { return true }
-            }
+            let values = wallet.values.byField.filter { vault.keyVersion(of: $0.sealed) == version }
+            guard let keys = try? await vault.keys(of: wallet.walletID, opening: values.map(\.sealed)) else { continue }
+            for (field, sealed) in values where (try? vault.open(sealed, as: field, with: keys)) != nil { return true }
         }
         return false
     }

@@ -169,7 +169,7 @@ extension Maintenance {
                 do {
                     let new = try await self.resealed(wallet.values, of: wallet.walletID)
                     replacements.append(SealedReplacement(walletID: wallet.walletID, old: wallet.values, new: new))
-                } catch VaultError.notOurs {
+                } catch let error as VaultError where error != .unreachable {
                     if !wallet.hasEnded { damaged.append(wallet.walletID) }
                 }
             }
@@ -193,20 +193,22 @@ extension Maintenance {
 
     private func resealed(_ values: SealedValues, of wallet: WalletID) async throws -> SealedValues {
         let vault = self.parts.vault
-        func reseal(_ sealed: Sealed, _ field: VaultField) async throws -> Sealed {
-            try await vault.seal(try await vault.unseal(sealed, as: field, of: wallet), as: field, of: wallet)
+        let keys = try await vault.keys(of: wallet, opening: values.byField.map(\.sealed))
+        func reseal(_ sealed: Sealed, _ field: VaultField) throws(VaultError) -> Sealed {
+            try keys.seal(try keys.open(sealed, as: field), as: field)
         }
-        var fresh = SealedValues(identity: try await reseal(values.identity, .identity), shares: nil)
+        let identity = vault.sealIdentity(try vault.openIdentity(values.identity, of: wallet), of: wallet)
+        var fresh = SealedValues(identity: identity, shares: nil)
         if let shares = values.shares {
             fresh.shares = SealedValues.Shares(
-                unlock: try await reseal(shares.unlock, .unlockShare),
-                presence: try await reseal(shares.presence, .presenceShare),
+                unlock: try reseal(shares.unlock, .unlockShare),
+                presence: try reseal(shares.presence, .presenceShare),
                 deletionCode: nil
             )
-            if let code = shares.deletionCode { fresh.shares?.deletionCode = try await reseal(code, .deletionCode) }
-            if let unlock = shares.next.unlock { fresh.shares?.next.unlock = try await reseal(unlock, .unlockShare) }
+            if let code = shares.deletionCode { fresh.shares?.deletionCode = try reseal(code, .deletionCode) }
+            if let unlock = shares.next.unlock { fresh.shares?.next.unlock = try reseal(unlock, .unlockShare) }
             if let presence = shares.next.presence {
-                fresh.shares?.next.presence = try await reseal(presence, .presenceShare)
+                fresh.shares?.next.presence = try reseal(presence, .presenceShare)
             }
         }
         return fresh
@@ -220,7 +222,7 @@ extension Maintenance {
         let noted = try await self.recordedVersions(at: now)
         var counts: [UInt32: Int] = [:]
         try await store.forEachStep(of: Self.countStep) { step in
-            for wallet in step where try await self.needsItsKeys(wallet) {
+            for wallet in step where self.needsItsKeys(wallet) {
                 for (_, sealed) in wallet.values.byField {
                     counts[vault.keyVersion(of: sealed) ?? 0, default: 0] += 1
                 }
@@ -243,10 +245,10 @@ extension Maintenance {
     }
 
     /// Returns whether a wallet needs its keys, because it is in use or because its identity can still be opened.
-    private func needsItsKeys(_ wallet: SealedWallet) async throws -> Bool {
+    private func needsItsKeys(_ wallet: SealedWallet) -> Bool {
         let (vault, identity) = (self.parts.vault, wallet.values.identity)
         guard wallet.hasEnded, vault.keyVersion(of: identity) != vault.activeVersion else { return true }
-        return try await vault.opens(identity, as: .identity, of: wallet.walletID)
+        return (try? vault.openIdentity(identity, of: wallet.walletID)) != nil
     }
 
     /// A sentence about the wallets that the last pass could not reseal, empty if it resealed all of them.
@@ -369,10 +371,10 @@ extension Maintenance {
     }
 
     private func nextShares(of wallet: WalletID) async throws -> NextShares {
-        let vault = self.parts.vault
+        let keys = try await self.parts.vault.keys(of: wallet, opening: [])
         return NextShares(
-            unlock: try await vault.seal(.random(count: Share.byteCount), as: .unlockShare, of: wallet),
-            presence: try await vault.seal(.random(count: Share.byteCount), as: .presenceShare, of: wallet)
+            unlock: try keys.seal(.random(count: Share.byteCount), as: .unlockShare),
+            presence: try keys.seal(.random(count: Share.byteCount), as: .presenceShare)
         )
     }
 

@@ -2,12 +2,12 @@ package import Metrics
 package import Secrets
 package import Vocabulary
 
-/// A wrapper that counts a vault's operations by kind and outcome.
+/// A wrapper that counts the derivation of wallets' keys and the opening of values by outcome.
 package struct CountedVault: Vault {
     private struct Counters: Sendable {
-        let done: Counter
-        let notOurs: Counter
-        let unreachable: Counter
+        private let done: Counter
+        private let notOurs: Counter
+        private let unreachable: Counter
 
         init(_ operation: String, _ factory: any MetricsFactory) {
             func counter(_ outcome: String) -> Counter {
@@ -22,60 +22,63 @@ package struct CountedVault: Vault {
             self.unreachable = counter("unreachable")
         }
 
-        /// Performs an operation and counts its outcome.
-        func count<Result: ~Copyable>(
-            _ operation: () async throws(VaultError) -> Result
-        ) async throws(VaultError) -> Result {
-            do throws(VaultError) {
-                let result = try await operation()
-                self.done.increment()
-                return result
-            } catch {
-                self.note(error)
-                throw error
-            }
-        }
-
-        func note(_ error: VaultError) {
+        /// Counts an outcome, which is nil without an error.
+        func note(_ error: VaultError?) {
             switch error {
+            case nil: self.done.increment()
             case .notOurs: self.notOurs.increment()
             case .unreachable: self.unreachable.increment()
+            // The value was not tried. A next share may wait for the wallet's next session.
+            case .noKey: break
             }
         }
     }
 
     private let vault: any Vault
-    private let (seals, unseals): (Counters, Counters)
+    private let (derivations, openings): (Counters, Counters)
 
     package init(_ vault: any Vault, metrics factory: any MetricsFactory) {
         self.vault = vault
-        self.seals = Counters("seal", factory)
-        self.unseals = Counters("unseal", factory)
+        self.derivations = Counters("derive", factory)
+        self.openings = Counters("open", factory)
     }
 
-    package func seal(
-        _ secret: borrowing SecretBytes,
-        as field: VaultField,
-        of wallet: WalletID
-    ) async throws(VaultError) -> [UInt8] {
-        // This cannot use `count`, because a closure could not borrow the secret.
+    package func keys(of wallet: WalletID, opening sealed: [[UInt8]]) async throws(VaultError) -> WalletKeys {
         do throws(VaultError) {
-            let sealed = try await self.vault.seal(secret, as: field, of: wallet)
-            self.seals.done.increment()
-            return sealed
+            let keys = try await self.vault.keys(of: wallet, opening: sealed)
+            self.derivations.note(nil)
+            return keys
         } catch {
-            self.seals.note(error)
+            self.derivations.note(error)
             throw error
         }
     }
 
-    package func unseal(
+    package func sealIdentity(_ identity: borrowing SecretBytes, of wallet: WalletID) -> [UInt8] {
+        self.vault.sealIdentity(identity, of: wallet)
+    }
+
+    package func openIdentity(_ sealed: [UInt8], of wallet: WalletID) throws(VaultError) -> SecretBytes {
+        try self.counting { () throws(VaultError) in try self.vault.openIdentity(sealed, of: wallet) }
+    }
+
+    /// Opens a value with the keys of its wallet and counts the outcome.
+    package func open(
         _ sealed: [UInt8],
         as field: VaultField,
-        of wallet: WalletID
-    ) async throws(VaultError) -> SecretBytes {
-        try await self.unseals.count { () throws(VaultError) in
-            try await self.vault.unseal(sealed, as: field, of: wallet)
+        with keys: WalletKeys
+    ) throws(VaultError) -> SecretBytes {
+        try self.counting { () throws(VaultError) in try self.vault.open(sealed, as: field, with: keys) }
+    }
+
+    private func counting(_ open: () throws(VaultError) -> SecretBytes) throws(VaultError) -> SecretBytes {
+        do throws(VaultError) {
+            let secret = try open()
+            self.openings.note(nil)
+            return secret
+        } catch {
+            self.openings.note(error)
+            throw error
         }
     }
 

@@ -82,31 +82,21 @@ package final class KeyFileVault: Vault {
     /// All versions whose values can still be opened, in ascending order.
     package var versions: [UInt32] { self.keys.versions.map(\.number) }
 
-    package func seal(
-        _ secret: borrowing SecretBytes,
-        as field: VaultField,
-        of wallet: WalletID
-    ) async throws(VaultError) -> [UInt8] {
-        let version = self.keys.active
-        if KeyVersion.isCounted(field) {
-            guard await self.count.take(version.number) else { throw .unreachable }
-        }
-        return version.seal(secret, as: field, of: wallet)
+    package func keys(of wallet: WalletID, opening sealed: [[UInt8]]) async throws(VaultError) -> WalletKeys {
+        let (keys, named) = (self.keys, Set(sealed.compactMap(SealedValue.keyVersion)))
+        let versions = keys.versions.filter { $0.number == keys.active.number || named.contains($0.number) }
+        return WalletKeys(of: wallet, versions.map { $0.key(of: wallet) })
     }
 
-    package func unseal(
-        _ sealed: [UInt8],
-        as field: VaultField,
-        of wallet: WalletID
-    ) async throws(VaultError) -> SecretBytes {
+    package func sealIdentity(_ identity: borrowing SecretBytes, of wallet: WalletID) -> [UInt8] {
+        self.keys.active.identityKey(of: wallet).seal(identity, VaultField.identity.associatedData(of: wallet))
+    }
+
+    package func openIdentity(_ sealed: [UInt8], of wallet: WalletID) throws(VaultError) -> SecretBytes {
         guard let number = SealedValue.keyVersion(of: sealed), let version = self.keys.version(number) else {
             throw .notOurs
         }
-        do throws(SealBroken) {
-            return try version.open(sealed, as: field, of: wallet)
-        } catch {
-            throw .notOurs
-        }
+        return try version.identityKey(of: wallet).open(sealed, VaultField.identity.associatedData(of: wallet))
     }
 
     package func mac(_ message: [UInt8], for use: MACUse) -> [UInt8] {

@@ -9,8 +9,11 @@ internal import Vocabulary
 final class KeyVersion: Sendable {
     let number: UInt32
     private let root: SecretBytes
-    private let sealing: SealingKey
-    /// The key that each wallet's identity key is derived from.
+    /// The key that the keys of each wallet are derived from.
+    private let wallets: HMACKey
+    /// The key that the key of each wallet's identity is derived from.
+    ///
+    /// It differs from the wallet's keys, so that a device's proof is verified without them.
     private let identities: HMACKey
     private let enrollmentToken: SecretBytes
     /// Signs receipts while this version is active.
@@ -22,7 +25,7 @@ final class KeyVersion: Sendable {
     init?(number: UInt32, root: consuming SecretBytes) {
         guard root.count == Self.byteCount else { return nil }
         self.number = number
-        self.sealing = SealingKey(root.hkdfSHA256(info: Array("remote-pin/1 vault seal".utf8), count: 32))
+        self.wallets = HMACKey(extractedFrom: root)
         self.identities = HMACKey(
             extractedFrom: root.hkdfSHA256(info: Array("remote-pin/1 vault seal identity".utf8), count: 32)
         )
@@ -34,44 +37,24 @@ final class KeyVersion: Sendable {
         self.receipts = ReceiptSigningKey(id: number, seed: seed)
         self.root = root
         self.root.keepOutOfSwap()
-        self.sealing.keepOutOfSwap()
+        self.wallets.keepOutOfSwap()
         self.identities.keepOutOfSwap()
         self.enrollmentToken.keepOutOfSwap()
     }
 
-    /// Seals a value in the format key id ‖ nonce ‖ ciphertext ‖ tag.
-    func seal(_ secret: borrowing SecretBytes, as field: VaultField, of wallet: WalletID) -> [UInt8] {
-        let sealed = self.key(of: field, wallet).seal(secret, associatedData: Self.associatedData(field, wallet))
-        return self.number.bigEndianBytes + sealed
+    /// Returns the key that seals and opens the shares and the deletion code of a wallet.
+    func key(of wallet: WalletID) -> WalletKey {
+        let info = Array("remote-pin/1 vault wallet".utf8) + [0] + wallet.bytes  // rule: vault-wallets-share-a-key
+        return WalletKey(version: self.number, self.wallets.derive(info: info))
     }
 
-    /// Opens a sealed value, ignoring the key id at the beginning.
-    func open(_ sealed: [UInt8], as field: VaultField, of wallet: WalletID) throws(SealBroken) -> SecretBytes {
-        let (value, data) = (sealed.dropFirst(SealedValue.prefixByteCount), Self.associatedData(field, wallet))
-        return try self.key(of: field, wallet).open(value, associatedData: data)
-    }
-
-    /// Returns whether the field is sealed with the same key for all wallets, in which case its use must be counted
-    /// (``SealCount``).
+    /// Returns the key that seals and opens the identity of a wallet.
     ///
     /// An identity is sealed each time its wallet asks for a PIN change, before the PIN is judged. Since each wallet
     /// has its own key for this, a client cannot exhaust the key of another wallet, and exhausting its own would take
     /// years.
-    static func isCounted(_ field: VaultField) -> Bool { field != .identity }
-
-    private func key(of field: VaultField, _ wallet: WalletID) -> SealingKey {
-        Self.isCounted(field) ? self.sealing : SealingKey(self.identities.derive(info: wallet.bytes))
-    }
-
-    /// Returns field name ‖ 0x00 ‖ wallet id, which ensures that a value can only be opened for its wallet and field.
-    private static func associatedData(_ field: VaultField, _ wallet: WalletID) -> [UInt8] {
-        let name = field.rawValue.utf8
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(name.count + 1 + wallet.bytes.count)
-        bytes.append(contentsOf: name)
-        bytes.append(0)
-        bytes.append(contentsOf: wallet.bytes)
-        return bytes
+    func identityKey(of wallet: WalletID) -> WalletKey {
+        WalletKey(version: self.number, self.identities.derive(info: wallet.bytes))
     }
 
     func tokenMAC(_ message: [UInt8]) -> [UInt8] { self.enrollmentToken.hmacSHA256(message) }
@@ -280,17 +263,6 @@ final class KeyRing: Sendable {
 
     static func check(of root: borrowing SecretBytes) -> [UInt8] {
         root.hkdfSHA256(info: Array("remote-pin/1 vault check".utf8), count: 4).exposedBytes()
-    }
-}
-
-/// The format of sealed values: the key id, which is the version in big-endian order, and the ciphertext.
-enum SealedValue {
-    static let prefixByteCount = 4
-
-    /// Returns the version that a value was sealed with, or nil if the value is too short.
-    static func keyVersion(of sealed: [UInt8]) -> UInt32? {
-        guard sealed.count >= self.prefixByteCount else { return nil }
-        return sealed.prefix(self.prefixByteCount).reduce(0) { $0 << 8 | UInt32($1) }
     }
 }
 

@@ -1,19 +1,25 @@
 package import Secrets
 package import Vocabulary
 
-/// The server's keys, used for sealing and for MACs.
+/// The server's keys, from which the keys of wallets are derived, and which make MACs.
 ///
 /// Each sealed value is bound to its field and wallet by the associated data (field name ‖ 0x00 ‖ wallet id), so an
 /// attacker with write access to the database cannot swap in a value from another wallet or field.
 package protocol Vault: Sendable {
-    /// Seals a value with the active key version, in the format key id ‖ nonce ‖ ciphertext ‖ tag.
+    /// Derives the keys of a wallet: that of the active version, and those that opening these values requires.
     ///
-    /// Values of equal length have sealed forms of equal length.
-    func seal(_ secret: borrowing SecretBytes, as field: VaultField, of wallet: WalletID) async throws(VaultError)
-        -> [UInt8]
+    /// A version that the vault does not have is left out.
+    ///
+    /// - Throws: ``VaultError/unreachable`` only.
+    func keys(of wallet: WalletID, opening sealed: [[UInt8]]) async throws(VaultError) -> WalletKeys
 
-    /// Opens a value sealed with ``seal(_:as:of:)``, using the key version that it names.
-    func unseal(_ sealed: [UInt8], as field: VaultField, of wallet: WalletID) async throws(VaultError) -> SecretBytes
+    /// Seals a wallet's identity with the active version, in the format of ``WalletKeys/seal(_:as:)``.
+    func sealIdentity(_ identity: borrowing SecretBytes, of wallet: WalletID) -> [UInt8]
+
+    /// Opens an identity, using the version that it names.
+    ///
+    /// - Throws: ``VaultError/notOurs`` only.
+    func openIdentity(_ sealed: [UInt8], of wallet: WalletID) throws(VaultError) -> SecretBytes
 
     /// Returns a MAC of `message` under the key for `use`.
     ///
@@ -26,18 +32,14 @@ package protocol Vault: Sendable {
 }
 
 extension Vault {
-    /// Returns whether a value can be opened.
-    ///
-    /// The secret itself is discarded.
-    ///
-    /// - Throws: ``VaultError/unreachable`` if the vault does not answer.
-    package func opens(_ sealed: [UInt8], as field: VaultField, of wallet: WalletID) async throws(VaultError) -> Bool {
-        do throws(VaultError) {
-            _ = try await self.unseal(sealed, as: field, of: wallet)
-            return true
-        } catch .notOurs {
-            return false
-        }
+    /// Opens a value of any field with the keys of its wallet.
+    package func open(
+        _ sealed: [UInt8],
+        as field: VaultField,
+        with keys: WalletKeys
+    ) throws(VaultError) -> SecretBytes {
+        guard field == .identity else { return try keys.open(sealed, as: field) }
+        return try self.openIdentity(sealed, of: keys.wallet)
     }
 }
 
@@ -81,10 +83,15 @@ package enum MACUse: String, Sendable, CaseIterable {
 
 /// The reason the vault returned no result.
 package enum VaultError: Error, Hashable, Sendable {
-    /// The value was altered, belongs to another field or wallet, or its key is not in the vault.
+    /// The value was altered or belongs to another field or wallet, or it is an identity whose key is not in the vault.
     ///
     /// Refuse the call and alert the operator.
     case notOurs
+    /// The keys of the wallet lack the version that sealed the value, or they have been wiped.
+    ///
+    /// Close the connection without an answer. The wallet's next session has the keys of all its values, unless the
+    /// value names a version that the vault does not have.
+    case noKey
     /// The vault cannot be reached right now.
     ///
     /// Answer `unavailable`.

@@ -121,7 +121,7 @@ struct RunningServer: Sendable {
                 clock: clock,
                 store: store,
                 lease: store.lease,
-                vault: CountedVault(files.vault, metrics: watch.registry),
+                vault: files.vault,
                 attestations: files.attestations,
                 statusList: files.statusList,
                 audit: self.audit,
@@ -129,8 +129,7 @@ struct RunningServer: Sendable {
                 receiptKeys: { [vault = files.vault] in vault.receiptKeys(upTo: $0) },
                 metrics: watch.registry,
                 onEvent: { hooks.report($0) }
-            ),
-            files.vault
+            )
         )
         watch.watch(self.server, tls: files.tls)
 

@@ -53,31 +53,18 @@ enum StoreChecks {
 }
 
 extension RemotePINServer {
-    /// Creates the server, or names the part of the vault or the store that prevents it.
-    static func started(_ parts: Parts, _ vault: KeyFileVault) async throws -> RemotePINServer {
-        do throws(ServerStartError) {
+    /// Creates the server, or names the part of the store that prevents it.
+    static func started(_ parts: Parts) async throws -> RemotePINServer {
+        do throws(StoreError) {
             return try await RemotePINServer(parts)
         } catch {
             switch error {
-            case .vault(.unreachable):
-                // It was readable a moment ago, so its disk is full, or its key has sealed as much as it may.
-                try explaining(.configuration) { try vault.requireCount() }
-                throw StartFailure(
-                    .files,
-                    "the vault cannot count a sealed value in \(vault.path).count: is its "
-                        + "disk full, or has its key reached the limit of sealed values?"
-                )
-            case .vault(.notOurs):
-                throw StartFailure(
-                    .configuration,
-                    "the vault cannot open its own test value: is `vault.key-file` the key this store was created with?"
-                )
-            case .store(.unavailable), .store(.notErased), .store(.notCertified), .store(.outcomeUnknown):
+            case .unavailable, .notErased, .notCertified, .outcomeUnknown:
                 throw StartFailure(
                     .files,
                     "cannot read the store: check its disk for free space and errors, or the database's log"
                 )
-            case .store(.corrupt):
+            case .corrupt:
                 throw StartFailure(
                     .operatorMustAct,
                     "cannot decode the operators' settings in the store: restore a backup"

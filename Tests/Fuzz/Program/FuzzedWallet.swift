@@ -66,17 +66,18 @@ final class FuzzedWallet {
         let store = server.store
         let isRegistered: Bool = server.queue.value {
             do {
-                func sealed(_ bytes: [UInt8], _ field: VaultField) async throws -> Sealed {
-                    try await vault.seal(SecretBytes(copying: bytes), as: field, of: id)
+                let keys = try await vault.keys(of: id, opening: [])
+                func sealed(_ bytes: [UInt8], _ field: VaultField) throws -> Sealed {
+                    try keys.seal(SecretBytes(copying: bytes), as: field)
                 }
                 let registration = NewRegistration(
                     walletID: id,
                     hardwareKeyDigest: hardware,
-                    identity: try await sealed(bytes, .identity),
+                    identity: vault.sealIdentity(SecretBytes(copying: bytes), of: id),
                     pinKeyID: keyID,
-                    unlockShare: try await sealed(share, .unlockShare),
-                    presenceShare: try await sealed([UInt8](repeating: 2, count: 32), .presenceShare),
-                    deletionCode: (try await sealed(Array(code.characters.utf8), .deletionCode), code.lookupDigest),
+                    unlockShare: try sealed(share, .unlockShare),
+                    presenceShare: try sealed([UInt8](repeating: 2, count: 32), .presenceShare),
+                    deletionCode: (try sealed(Array(code.characters.utf8), .deletionCode), code.lookupDigest),
                     assertionCounter: nil,
                     attested: "{}",
                     now: now

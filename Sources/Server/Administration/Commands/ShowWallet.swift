@@ -139,7 +139,7 @@ package struct ShowWallet: AdminCall {
             throw AdminFailure.unknown([self.wallet])
         }
         // The identity is unsealed only to read its public parts.
-        let identity = try await server.vault.unseal(stored.identity, as: .identity, of: self.wallet)
+        let identity = try server.vault.openIdentity(stored.identity, of: self.wallet)
         guard let app = server.app(in: identity) else {
             throw AdminFailure(.internal, "The wallet's identity is not one that this server wrote.")
         }

@@ -85,7 +85,7 @@ extension JudgingStep {
         case .probe(let answer):
             return .answer { answer(.success(())) }
         case .identity(_, let answer):
-            let identity = known.map { StoredIdentity($0.wallet.row) }
+            let identity = known.map { StoredIdentity($0.wallet, facts) }
             return .answer { answer(.success(identity)) }
         case .judge(var attempt, let answer):
             guard var values = known else { throw StoreError.corrupt }

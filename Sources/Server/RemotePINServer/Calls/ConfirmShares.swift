@@ -18,11 +18,7 @@ extension Conversation {
             throw CallFailure.notAllowed(.sharesNotOffered)
         }
         let record = session.identity.record
-        let resealed = try await self.server.vault.seal(
-            SecretBytes(copying: record.bytes),
-            as: .identity,
-            of: session.walletID
-        )
+        let resealed = self.server.vault.sealIdentity(SecretBytes(copying: record.bytes), of: session.walletID)
         let confirmation = ShareConfirmation(
             walletID: session.walletID,
             unlock: call.unlock ? unlock : nil,

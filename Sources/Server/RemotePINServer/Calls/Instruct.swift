@@ -26,6 +26,7 @@ extension Conversation {
         defer { self.instructionLock?.release() }
         let body = try InstructBody(decoding: call.body)
         try self.verifySignatures(of: call, body: body, for: session.walletID)
+        try await self.requireKeys(of: session)
         let (result, receipt) = try await self.judge(body, in: session)
         guard let receipt else { return .instruct(result) }
         return .judged(result, receipt)
@@ -65,6 +66,17 @@ extension Conversation {
         }
     }
 
+    /// Rejects an instruction before its PIN is judged if the session has no keys although data may be released to the
+    /// wallet.
+    ///
+    /// This happens only if the solution was revoked when the session began, and has been restored since.
+    private func requireKeys(of session: ConnectionStateMachine.Session) async throws {
+        guard session.keys.areWiped, let stored = try await self.server.store.identity(of: session.walletID),
+            !stored.released.isEmpty
+        else { return }
+        throw OrderViolation.sessionRequired
+    }
+
     /// Counts and judges the attempt, and answers with its receipt.
     ///
     /// Retries if the wallet's identity has changed in the meantime. A PIN change is not retried in that case, because
@@ -75,7 +87,7 @@ extension Conversation {
     ) async throws -> (InstructResult, Receipt?) {
         var identity = session.identity
         for _ in 0..<Self.identityAttempts {
-            let (effect, newIdentity) = try await self.effect(of: body.instruction, on: identity, of: session.walletID)
+            let (effect, newIdentity) = self.effect(of: body.instruction, on: identity, of: session.walletID)
             let attempt = Attempt(
                 walletID: session.walletID,
                 attemptID: body.attemptID,
@@ -94,11 +106,11 @@ extension Conversation {
                     try await self.server.store.judge(attempt)
                 }
             switch judged.outcome {
-            case .identityChanged(let sealed):
+            case .identityChanged:
                 // The message was created before the shares were replaced, so the slot for its PIN may be sealed with
                 // the old share.
                 if case .changePIN = body.instruction { throw OrderViolation.sessionRequired }
-                identity = try await self.identity(sealed, of: session.walletID)
+                identity = try await self.readAgain(session)
                 self.machine.identityReplaced(by: identity, elsewhere: true)
             case .revoked(let revocation):
                 throw CallFailure.revoked(revocation)
@@ -106,18 +118,33 @@ extension Conversation {
                 throw CallFailure.pinKeyChanged(current: current)
             case .notValid(let verdict, let hasNextShare):
                 // rule: server-wrong-pin-is-faster
-                await self.imitateRelease(after: body.instruction, hasNextShare: hasNextShare)
+                self.imitateRelease(after: body.instruction, hasNextShare: hasNextShare)
                 return (try await self.result(of: verdict, on: session.walletID, at: attempt.now), judged.receipt)
             case .valid(let result):
                 if let newIdentity { self.machine.identityReplaced(by: newIdentity) }
                 do {
-                    return (try await self.release(result, to: session.walletID), judged.receipt)
+                    return (try self.release(result, with: session.keys), judged.receipt)
                 } catch {
                     throw CallFailure.afterVerdict(error)
                 }
             }
         }
         throw CallFailure.contended
+    }
+
+    /// Returns the identity that another connection or a command has stored, after adding the keys that the session
+    /// lacks for the values stored with it.
+    ///
+    /// Invariant: a rotation replaces a wallet's identity in the same step as its shares, and an identity that has
+    /// changed prevents the judgment. So the keys of every value that an instruction may release are at hand before its
+    /// PIN is judged, and no judged PIN remains without an answer because the vault is unreachable.
+    private func readAgain(_ session: ConnectionStateMachine.Session) async throws -> OpenedIdentity {
+        guard let stored = try await self.server.store.identity(of: session.walletID) else { throw StoreError.corrupt }
+        // rule: server-keys-not-fetched
+        if !stored.released.allSatisfy(session.keys.hasKey) {
+            session.keys.add(try await self.server.vault.keys(of: session.walletID, opening: stored.released))
+        }
+        return try self.identity(stored.identity, of: session.walletID)
     }
 
     /// Prepares the values that a correct PIN will write, including the new identity if the instruction changes it.
@@ -127,14 +154,14 @@ extension Conversation {
         of instruction: Instruction,
         on identity: OpenedIdentity,
         of walletID: WalletID
-    ) async throws -> (Attempt.Effect, newIdentity: OpenedIdentity?) {
+    ) -> (Attempt.Effect, newIdentity: OpenedIdentity?) {
         let vault = self.server.vault
         switch instruction {
         case .checkPIN:
             return (.releaseShare, nil)
         case .changePIN(let newKey, let newKeyID):
             let record = identity.record.with(pinKey: newKey, id: newKeyID)
-            let sealed = try await vault.seal(SecretBytes(copying: record.bytes), as: .identity, of: walletID)
+            let sealed = vault.sealIdentity(SecretBytes(copying: record.bytes), of: walletID)
             return (
                 .replacePINKey(identity: sealed, newKeyID: newKeyID), OpenedIdentity(record: record, sealed: sealed)
             )
@@ -146,10 +173,10 @@ extension Conversation {
     }
 
     /// Opens as many shares as for a correct PIN, so that the response time does not reveal the verdict.
-    private func imitateRelease(after instruction: Instruction, hasNextShare: Bool) async {
+    private func imitateRelease(after instruction: Instruction, hasNextShare: Bool) {
         switch instruction {
         case .checkPIN, .showDeletionCode:
-            for _ in 0..<(hasNextShare ? 2 : 1) { await self.server.devices.decoy.openShare() }
+            for _ in 0..<(hasNextShare ? 2 : 1) { self.server.devices.decoy.openShare() }
         case .changePIN, .linkRecoveryCode: break
         }
     }
@@ -198,12 +225,12 @@ extension Conversation {
     /// Returns the answer to a correct PIN.
     private mutating func release(
         _ effect: AttemptOutcome.Effect,
-        to walletID: WalletID
-    ) async throws -> InstructResult {
+        with keys: WalletKeys
+    ) throws -> InstructResult {
         switch effect {
         case .unlockShare(let sealed, let sealedNext):
-            let share = try await self.share(sealed, as: .unlockShare, of: walletID)
-            let next = await self.nextShare(sealedNext, as: .unlockShare, of: walletID)
+            let share = try self.share(sealed, as: .unlockShare, with: keys)
+            let next = self.nextShare(sealedNext, as: .unlockShare, with: keys)
             self.machine.unlockShareSent(next: next == nil ? nil : sealedNext)
             return .pinValid(unlockShare: share, next: next)
         case .pinKeyReplaced:
@@ -215,7 +242,7 @@ extension Conversation {
             return .recoveryCodeLinked
         case .deletionCode(let sealed):
             guard let sealed else { throw CallFailure.notAllowed(.noDeletionCode) }
-            return .deletionCode(try await self.deletionCode(sealed, of: walletID))
+            return .deletionCode(try self.deletionCode(sealed, with: keys))
         case .linkedToAnother:
             throw CallFailure.notAllowed(.linkedToAnother)
         case .codeDenied:

@@ -27,9 +27,8 @@ extension Conversation {
         )
         for _ in 0..<Self.identityAttempts {
             let proven = try await self.verify(call, statement: statement, arrival: arrival)
-            if let result = try await self.begin(proven, release: release, of: call.walletID) {
-                return result
-            }
+            let keys = try await self.keys(of: call.walletID, proven, release)
+            if let result = try await self.begin(proven, keys, release: release) { return result }
             // The wallet's identity has changed, and the proof might not match the new one. Start over.
         }
         throw CallFailure.contended
@@ -44,14 +43,14 @@ extension Conversation {
         let devices = self.server.devices
         guard let stored = try await self.server.store.identity(of: call.walletID) else {
             // Make the same check as for an existing wallet.
-            _ = await devices.proofs.check(call.deviceProof, of: statement, by: devices.decoy.open())
+            _ = devices.proofs.check(call.deviceProof, of: statement, by: devices.decoy.open())
             await self.waitToReject(since: arrival)  // rule: server-unknown-wallet-rejected-at-once
             throw CallFailure.authentication(.unknownWallet)
         }
-        let identity = try await self.identity(stored.identity, of: call.walletID)
+        let identity = try self.identity(stored.identity, of: call.walletID)
         switch self.check(call.deviceProof, of: statement, by: identity.record) {
         case .good(let counter):
-            return ProvenIdentity(identity: identity, assertionCounter: counter)
+            return ProvenIdentity(identity: identity, released: stored.released, assertionCounter: counter)
         case .bad:
             await self.waitToReject(since: arrival)  // rule: server-wrong-proof-rejected-at-once
             throw CallFailure.authentication(.deviceProof)
@@ -81,14 +80,29 @@ extension Conversation {
         try? await self.server.time.sleepUntil(arrival + Self.rejectionInterval * Int(intervals + 1))
     }
 
-    /// Durably stores the proof's counter and opens the session; returns nil if the identity is no longer current.
+    /// Returns the keys of a wallet whose hardware has signed.
+    ///
+    /// Invariant: keys are derived after the proof, so no other client causes the vault any work. A wallet that is
+    /// revoked or permanently blocked gets none, and can be told so while the vault is unreachable. Neither does a
+    /// blocked version, which can then report its wipe.
+    private func keys(
+        of walletID: WalletID,
+        _ proven: ProvenIdentity,
+        _ release: ConnectionStateMachine.ShareRelease
+    ) async throws(VaultError) -> WalletKeys {
+        guard release == .allowed, !proven.released.isEmpty else { return .none(of: walletID) }
+        return try await self.server.vault.keys(of: walletID, opening: proven.released)
+    }
+
+    /// Durably stores the proof's counter and opens the session; returns nil if the identity, or the wallet's right to
+    /// keys, is no longer current.
     private mutating func begin(
         _ proven: ProvenIdentity,
-        release: ConnectionStateMachine.ShareRelease,
-        of walletID: WalletID
+        _ keys: WalletKeys,
+        release: ConnectionStateMachine.ShareRelease
     ) async throws -> CallResult? {
-        let (server, now) = (self.server, self.server.clock.now())
-        self.instructionLock = server.registry.join(self.handle, wallet: walletID)
+        let (server, now, walletID) = (self.server, self.server.clock.now(), keys.wallet)
+        self.instructionLock = server.registry.join(self.handle, with: keys)
         let session = NewSession(
             walletID: walletID,
             identity: proven.identity.sealed,
@@ -99,17 +113,18 @@ extension Conversation {
         switch try await server.store.beginSession(session) {
         case .active(let pinKeyID, let pinState, let sealedShare, let sealedNext, let version, let attempts):
             let receiptKeys = try server.receiptKeys(upTo: version)
+            if pinState == .blockedPermanently { keys.wipe() } else if proven.released.isEmpty { return nil }
             if pinState == .blockedPermanently {  // rule: block-told-by-session-before-record
                 await self.blockedPermanently(walletID)
             }
             var (share, next): (Share?, Share?)
             if release == .allowed, pinState != .blockedPermanently, let sealedShare {
-                share = try await self.share(sealedShare, as: .presenceShare, of: walletID)
-                next = await self.nextShare(sealedNext, as: .presenceShare, of: walletID)
+                share = try self.share(sealedShare, as: .presenceShare, with: keys)
+                next = self.nextShare(sealedNext, as: .presenceShare, with: keys)
             }
             self.sessionOpened(
                 proven.identity,
-                of: walletID,
+                keys,
                 at: now,
                 nextPresenceShare: next == nil ? nil : sealedNext
             )
@@ -124,7 +139,8 @@ extension Conversation {
             )
             return .openSession(.active(wallet))
         case .revoked(let revocation):
-            self.sessionOpened(proven.identity, of: walletID, at: now)
+            keys.wipe()
+            self.sessionOpened(proven.identity, keys, at: now)
             return .openSession(.revoked(revocation))
         case .counterNotIncreased:
             throw CallFailure.authentication(.assertionCounter)
@@ -135,12 +151,12 @@ extension Conversation {
 
     private mutating func sessionOpened(
         _ identity: OpenedIdentity,
-        of walletID: WalletID,
+        _ keys: WalletKeys,
         at now: Timestamp,
         nextPresenceShare: Sealed? = nil
     ) {
-        let end = now + self.server.terms.rules.sessionLifetime
-        var session = ConnectionStateMachine.Session(identity: identity, walletID: walletID, endsAt: end)
+        let (end, walletID) = (now + self.server.terms.rules.sessionLifetime, keys.wallet)
+        var session = ConnectionStateMachine.Session(identity: identity, keys: keys, endsAt: end)
         session.offered.presence = nextPresenceShare
         self.machine.sessionOpened(session)
         let summary = self.app.map {
@@ -159,6 +175,8 @@ extension Conversation {
 /// Includes the counter of an App Attest assertion, which has not been stored yet.
 struct ProvenIdentity {
     let identity: OpenedIdentity
+    /// The values that the session may release (``StoredIdentity/released``).
+    let released: [Sealed]
     let assertionCounter: UInt32?
 }
 

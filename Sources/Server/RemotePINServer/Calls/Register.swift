@@ -187,21 +187,22 @@ extension Conversation {
         as walletID: WalletID,
         at now: Timestamp
     ) async throws -> CallResult {
-        let (server, vault) = (self.server, self.server.vault)
+        let server = self.server
+        let keys = try await server.vault.keys(of: walletID, opening: [])
         let (unlockShare, presenceShare) = (Share.random(), Share.random())
         let code = server.terms.rules.offersDeletionCode ? DeletionCode.random() : nil
         var sealedCode: (sealed: Sealed, digest: Vocabulary.SHA256Digest)?
         if let code {
             let secret = SecretBytes(copying: Array(code.characters.utf8))
-            sealedCode = (try await vault.seal(secret, as: .deletionCode, of: walletID), code.lookupDigest)
+            sealedCode = (try keys.seal(secret, as: .deletionCode), code.lookupDigest)
         }
         let registration = NewRegistration(
             walletID: walletID,
             hardwareKeyDigest: .of(identity.hardwareKey.bytes),
-            identity: try await vault.seal(SecretBytes(copying: identity.bytes), as: .identity, of: walletID),
+            identity: server.vault.sealIdentity(SecretBytes(copying: identity.bytes), of: walletID),
             pinKeyID: identity.pinKeyID,
-            unlockShare: try await vault.seal(unlockShare.copy(), as: .unlockShare, of: walletID),
-            presenceShare: try await vault.seal(presenceShare.copy(), as: .presenceShare, of: walletID),
+            unlockShare: try keys.seal(unlockShare.copy(), as: .unlockShare),
+            presenceShare: try keys.seal(presenceShare.copy(), as: .presenceShare),
             deletionCode: sealedCode,
             assertionCounter: counter,
             attested: attested,

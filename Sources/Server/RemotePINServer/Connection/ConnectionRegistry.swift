@@ -1,6 +1,7 @@
 internal import HostSystem
 internal import Synchronization
 internal import Transport
+internal import Vault
 internal import Vocabulary
 
 /// The connections that may carry each wallet's data.
@@ -14,6 +15,8 @@ final class ConnectionRegistry: Sendable {
     private struct Member {
         let connection: ConnectionHandle
         var wallets: Set<WalletID> = []
+        /// The keys of the session's wallet.
+        var keys: WalletKeys?
         var sessionEnd: Timestamp?
         var session: SessionSummary?
     }
@@ -58,6 +61,15 @@ final class ConnectionRegistry: Sendable {
             members.byWallet[wallet, default: WalletMembers()].connections.insert(connection.id)
             return members.byWallet[wallet, default: WalletMembers()].instructionLock
         }
+    }
+
+    /// Announces that a connection may soon have a session with these keys, which a revocation wipes.
+    ///
+    /// - Important: Must be called before the store operation that begins the session, never after it.
+    func join(_ connection: ConnectionHandle, with keys: WalletKeys) -> AsyncLock {
+        let lock = self.join(connection, wallet: keys.wallet)
+        self.members.withLock { $0.byConnection[connection.id]?.keys = keys }
+        return lock
     }
 
     /// Records that a connection has a session of a wallet that it has joined, which ends at `end`.
@@ -114,7 +126,7 @@ final class ConnectionRegistry: Sendable {
         }
     }
 
-    /// Aborts all connections of these wallets and returns once they are closed.
+    /// Wipes the keys of these wallets, aborts all of their connections and returns once they are closed.
     ///
     /// The connection that made the request stays open to receive the answer. It handles one call at a time, so it
     /// cannot have another answer in flight.
@@ -122,8 +134,16 @@ final class ConnectionRegistry: Sendable {
     /// - Important: Must be called after the revocation has been committed, never before.
     func abortAll(of wallets: some Sequence<WalletID>, except asking: UInt64? = nil) async {
         let doomed = self.members.withLock { members in
-            wallets.reduce(into: Set<UInt64>()) { $0.formUnion(members.byWallet[$1]?.connections ?? []) }
-                .filter { $0 != asking }.compactMap { members.byConnection[$0]?.connection }
+            var doomed: [ConnectionHandle] = []
+            for wallet in wallets {
+                for id in members.byWallet[wallet]?.connections ?? [] {
+                    guard let member = members.byConnection[id] else { continue }
+                    // rule: server-keys-outlive-revocation
+                    if member.keys?.wallet == wallet { member.keys?.wipe() }
+                    if id != asking { doomed.append(member.connection) }
+                }
+            }
+            return doomed
         }
         for connection in doomed { connection.abort() }
         for connection in doomed { await connection.closed() }
@@ -164,6 +184,7 @@ final class ConnectionRegistry: Sendable {
                 members.unprotect(id, of: member.wallets)
                 members.byConnection[id]?.sessionEnd = nil
                 members.byConnection[id]?.session = nil
+                members.byConnection[id]?.keys = nil
             }
             return due
         }

@@ -1,3 +1,4 @@
+internal import Vault
 internal import Vocabulary
 internal import WalletStore
 
@@ -17,7 +18,8 @@ struct ConnectionStateMachine {
     /// The session of a wallet whose device proof was verified on this connection.
     struct Session {
         var identity: OpenedIdentity
-        let walletID: WalletID
+        /// The keys that open the wallet's shares and its deletion code.
+        let keys: WalletKeys
         /// The time after which instructions are rejected.
         let endsAt: Timestamp
         /// The counter expected in the next instruction.
@@ -26,6 +28,8 @@ struct ConnectionStateMachine {
         var offered = NextShares()
         /// Whether a CheckPIN on this connection has been valid.
         var hadValidPIN = false
+
+        var walletID: WalletID { self.keys.wallet }
     }
 
     private enum State {

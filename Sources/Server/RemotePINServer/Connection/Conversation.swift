@@ -264,19 +264,19 @@ extension Conversation {
     }
 }
 
-// An unsealed value is used for a single answer and never kept, so that the process has no copy of it after a
-// revocation.
+// An unsealed value is used for a single answer and never kept. A session keeps the keys of its wallet, which are wiped
+// at a revocation.
 extension Conversation {
     /// Unseals a wallet's identity.
-    func identity(_ sealed: Sealed, of walletID: WalletID) async throws -> OpenedIdentity {
-        let bytes = try await self.open(sealed, as: .identity, of: walletID)
+    func identity(_ sealed: Sealed, of walletID: WalletID) throws(VaultError) -> OpenedIdentity {
+        let bytes = try self.server.vault.openIdentity(sealed, of: walletID)
         guard let record = IdentityRecord(bytes.exposedBytes()) else { throw VaultError.notOurs }
         return OpenedIdentity(record: record, sealed: sealed)
     }
 
     /// Unseals a share that is about to be sent.
-    func share(_ sealed: Sealed, as field: VaultField, of walletID: WalletID) async throws -> Share {
-        guard let share = Share(try await self.open(sealed, as: field, of: walletID)) else { throw VaultError.notOurs }
+    func share(_ sealed: Sealed, as field: VaultField, with keys: WalletKeys) throws(VaultError) -> Share {
+        guard let share = Share(try self.server.vault.open(sealed, as: field, with: keys)) else { throw .notOurs }
         return share
     }
 
@@ -285,16 +285,23 @@ extension Conversation {
     /// Returns nil if it cannot be unsealed. The user only needs the current share, so a damaged next share must not
     /// make the call fail. The wallet keeps its current share until another replacement is started. The vault counts
     /// the failure.
-    func nextShare(_ sealed: Sealed?, as field: VaultField, of walletID: WalletID) async -> Share? {
+    ///
+    /// If the shares are replaced after a rotation that began after this session, the session lacks the key. The share
+    /// is then withheld until the wallet's next session. A right PIN still takes the steps of a wrong one.
+    func nextShare(_ sealed: Sealed?, as field: VaultField, with keys: WalletKeys) -> Share? {
         guard let sealed else { return nil }
-        do {
-            return try await self.share(sealed, as: field, of: walletID)
+        do throws(VaultError) {
+            return try self.share(sealed, as: field, with: keys)
+        } catch .noKey {
+            self.server.devices.decoy.openShare()
+            self.log.debug("a next share waits for the wallet's next session")
+            return nil
         } catch {
             self.log.log(
                 level: .error,
                 "a next share does not open and is not offered; 'admin vault refresh-shares' makes another one",
                 metadata: [
-                    "wallet": "\(walletID)", "field": "\(field.rawValue)", "reason": "\(CallFailure(error).logged)",
+                    "wallet": "\(keys.wallet)", "field": "\(field.rawValue)", "reason": "\(CallFailure(error).logged)",
                 ]
             )
             return nil
@@ -302,16 +309,10 @@ extension Conversation {
     }
 
     /// Unseals a deletion code that is about to be sent.
-    func deletionCode(_ sealed: Sealed, of walletID: WalletID) async throws -> DeletionCode {
-        let bytes = try await self.open(sealed, as: .deletionCode, of: walletID)
-        guard let code = DeletionCode(String(decoding: bytes.exposedBytes(), as: UTF8.self)) else {
-            throw VaultError.notOurs
-        }
+    func deletionCode(_ sealed: Sealed, with keys: WalletKeys) throws(VaultError) -> DeletionCode {
+        let bytes = try self.server.vault.open(sealed, as: .deletionCode, with: keys)
+        guard let code = DeletionCode(String(decoding: bytes.exposedBytes(), as: UTF8.self)) else { throw .notOurs }
         return code
-    }
-
-    private func open(_ sealed: Sealed, as field: VaultField, of walletID: WalletID) async throws -> SecretBytes {
-        try await self.server.vault.unseal(sealed, as: field, of: walletID)
     }
 }
 

@@ -355,9 +355,11 @@ extension Restoration {
         var (opened, unopened): (Set<UInt32>, [(wallet: WalletID, version: UInt32?)]) = ([], [])
         try await store.forEachStep(of: Self.stepSize) { wallets in
             for wallet in wallets {
-                for (field, sealed) in wallet.values.byField {
-                    let version = self.parts.vault.keyVersion(of: sealed)
-                    if try await self.parts.vault.opens(sealed, as: field, of: wallet.walletID) {
+                let (vault, values) = (self.parts.vault, wallet.values.byField)
+                let keys = try await vault.keys(of: wallet.walletID, opening: values.map(\.sealed))
+                for (field, sealed) in values {
+                    let version = vault.keyVersion(of: sealed)
+                    if (try? vault.open(sealed, as: field, with: keys)) != nil {
                         if let version { opened.insert(version) }
                     } else if !wallet.hasEnded {
                         unopened.append((wallet.walletID, version))

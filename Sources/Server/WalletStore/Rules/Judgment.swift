@@ -95,7 +95,7 @@ extension Attempt {
         }
         guard self.namedKeyID == pinKeyID else { return .rejected(.pinKeyChanged(current: pinKeyID)) }
         // rule: store-old-pin-key-on-open-session
-        guard self.identity.hasSameBytes(as: identity) else { return .rejected(.identityChanged(identity)) }
+        guard self.identity.hasSameBytes(as: identity) else { return .rejected(.identityChanged) }
         // rule: store-restored-wallet-without-row-is-fresh
         let isBehind = attempts.enter(try state.missing(of: facts.charges), policy: self.policy)
         let before = attempts.record

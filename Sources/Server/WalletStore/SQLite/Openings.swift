@@ -59,7 +59,7 @@ extension StoreConnection {
         let isPlain = row.state.epoch == self.facts.epoch && !self.hasNextShares
         let opening = Opening(wallet: held.wallet, facts: self.facts)
         if isPlain, !self.db.isInTransaction { self.known.openings.note(opening, of: wallet) }
-        return StoredIdentity(row)
+        return StoredIdentity(held.wallet, self.facts)
     }
 
     func beginSession(_ session: NewSession) throws -> SessionOutcome {

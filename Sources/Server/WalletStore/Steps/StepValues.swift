@@ -1,3 +1,4 @@
+internal import PINPolicy
 package import Vocabulary
 
 /// A value sealed by the vault, which is opaque to the store.
@@ -71,22 +72,33 @@ package enum RegisterOutcome: Hashable, Sendable {
     case hardwareKeyBarred
 }
 
-/// A wallet's sealed identity, and whether its token may be registered again.
+/// A wallet's sealed identity, and the facts that the order of a call depends on.
 package struct StoredIdentity: Hashable, Sendable {
     package var identity: Sealed
     /// False after the first session or a revocation.
     package var mayRegisterAgain: Bool
+    /// The values that a session may release, except for next shares; empty if the wallet is revoked or permanently
+    /// blocked.
+    ///
+    /// No step replaces one of them without changing the identity, unless it revokes the wallet.
+    package var released: [Sealed]
 
-    package init(identity: Sealed, mayRegisterAgain: Bool) {
+    package init(identity: Sealed, mayRegisterAgain: Bool, released: [Sealed]) {
         self.identity = identity
         self.mayRegisterAgain = mayRegisterAgain
+        self.released = released
     }
 
-    /// Creates the identity in a wallet's row.
-    package init(_ row: WalletRow) {
+    package init(_ wallet: StoredWallet, _ facts: StoreFacts) {
+        let (row, state) = (wallet.row, wallet.row.state)
+        let isReleased =
+            state.revocation(isSolutionRevoked: facts.isSolutionRevoked) == nil
+            && wallet.attempts?.record.isBlockedPermanently != true
+        let values = [row.unlockShare, row.presenceShare, row.deletionCode].filter { !$0.isEmpty }
         self.init(
             identity: row.identity,
-            mayRegisterAgain: row.state.revocation == nil && !row.state.sessionOpened
+            mayRegisterAgain: state.revocation == nil && !state.sessionOpened,
+            released: isReleased ? values : []
         )
     }
 }
@@ -230,8 +242,8 @@ package enum AttemptOutcome: Hashable, Sendable {
     ///
     /// The attempt was not judged.
     ///
-    /// Open this identity and retry.
-    case identityChanged(Sealed)
+    /// Read the identity again and retry.
+    case identityChanged
     /// The PIN is wrong or was not judged.
     ///
     /// The verdict is never ``PINVerdict/valid``. `hasNextShare` is true if a right PIN would also have released a next

@@ -1,0 +1,53 @@
+internal import Statements
+internal import Vocabulary
+internal import WalletStore
+
+/// The production store, of which a server learns the outcome of a wallet's session or attempt late.
+///
+/// The server then opens shares for its answer in the same job.
+struct HinderedStore: WalletStore {
+    let store: any WalletStore
+    /// Waits as long as the server is hindered.
+    let wait: @Sendable () async -> Void
+
+    func beginSession(_ session: NewSession) async throws(StoreError) -> SessionOutcome {
+        let outcome = try await self.store.beginSession(session)
+        await self.wait()
+        return outcome
+    }
+
+    func judge(_ attempt: Attempt) async throws(StoreError) -> CertifiedOutcome {
+        let outcome = try await self.store.judge(attempt)
+        await self.wait()
+        return outcome
+    }
+
+    func identity(of wallet: WalletID) async throws(StoreError) -> StoredIdentity? {
+        try await self.store.identity(of: wallet)
+    }
+
+    func perform<Step: StoreStep>(_ step: Step) async throws(StoreError) -> Step.Answer {
+        try await self.store.perform(step)
+    }
+
+    func isSolutionRevoked() async throws(StoreError) -> Bool { try await self.store.isSolutionRevoked() }
+
+    func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int {
+        try await self.store.sweep(unopenedSince: limit)
+    }
+
+    func revoke(
+        recoveryCode mac: RecoveryCodeMAC,
+        at now: Timestamp
+    ) async throws(StoreError) -> RecoveryCodeRevocationOutcome {
+        try await self.store.revoke(recoveryCode: mac, at: now)
+    }
+
+    func wallets(linkedTo mac: RecoveryCodeMAC) async throws(StoreError) -> [WalletID] {
+        try await self.store.wallets(linkedTo: mac)
+    }
+
+    var newestRoot: SignedRoot? { self.store.newestRoot }
+    var commitLatency: CommitLatency { self.store.commitLatency }
+    var expectedSteps: ExpectedSteps { self.store.expectedSteps }
+}
