@@ -717,31 +717,6 @@ def record_bit(bench, dice):
     return Outcome(text, False, report + listed + server.output)
 
 
-@fault("vault.key.count belongs to root (as root)", 1, "refused, status 78, with the file; tools agree", as_root=True)
-def count_of_root(bench, dice):
-    folder = bench.copy("stopped")
-    path, command = production(bench, folder)
-    first = Server(bench, folder, command=command)
-    if not first.is_ready:
-        return Outcome("not started", True, first.output)
-    first.ends()
-    count = path / "vault.key.count"
-    os.chown(count, 0, 0)
-    server = Server(bench, folder, command=command)
-    if server.is_ready:
-        server.ends()
-        return Outcome("SERVED", True, server.output)
-    status, texts = server.process.returncode, [server.output]
-    program = command.index("serve")
-    for name in ("check-config", "doctor"):
-        # As the server's user, and as root, who can read everything.
-        for prefix in (command[:program], command[program - 1 : program]):
-            done = subprocess.run([*prefix, name, *command[program + 1 :]], capture_output=True, text=True)
-            texts.append(done.stdout + done.stderr)
-    is_good = all(str(count) in text and "is `vault.key-file` the key" not in text for text in texts)
-    return Outcome(f"refused, status {status}, with the file; tools agree", not is_good, "\n".join(texts))
-
-
 # --- the process
 
 

@@ -69,53 +69,6 @@ struct SecretKeysTests {
         Self.expectRefused(.random(count: 32), sealed, [1, 2])
     }
 
-    @Test("a SealingKey opens values sealed by it or by the bare key, also after it rejected one")
-    func openingMany() throws {
-        let key = SecretBytes.random(count: 32)
-        let many = SealingKey(key.withBytes { SecretBytes(copying: $0) })
-        for (count, isAlone) in [(32, true), (0, false), (300, true), (32, false)] {
-            let secret = SecretBytes.random(count: count)
-            let associatedData = [UInt8(truncatingIfNeeded: count)]
-            let sealed =
-                isAlone
-                ? key.seal(secret, associatedData: associatedData) : many.seal(secret, associatedData: associatedData)
-            for bit in stride(from: 0, to: sealed.count * 8, by: 7) {
-                var altered = sealed
-                altered[bit / 8] ^= 1 << UInt8(bit % 8)
-                #expect(throws: SealBroken.self, "bit \(bit)") {
-                    _ = try many.open(altered[...], associatedData: associatedData)
-                }
-            }
-            let opensEqual = try many.open(([7, 7] + sealed).dropFirst(2), associatedData: associatedData)
-                .isEqual(to: secret)
-            #expect(opensEqual)
-            for length in 0..<min(sealed.count, 40) {
-                #expect(throws: SealBroken.self) {
-                    _ = try many.open(sealed[..<length], associatedData: associatedData)
-                }
-            }
-        }
-    }
-
-    @Test("many threads can open values with one key concurrently")
-    func openingTogether() async throws {
-        let key = SecretBytes.random(count: 32)
-        let many = SealingKey(key.withBytes { SecretBytes(copying: $0) })
-        let values = (0..<64).map { _ in [UInt8](repeating: .random(in: 0...255), count: 48) }
-        let sealed = values.map { key.seal(SecretBytes(copying: $0), associatedData: [3]) }
-        await withTaskGroup(of: Bool.self) { group in
-            for (value, sealed) in zip(values, sealed) {
-                group.addTask {
-                    (0..<50).allSatisfy { _ in
-                        (try? many.open(sealed[...], associatedData: [3]).isEqual(to: SecretBytes(copying: value)))
-                            == true
-                    }
-                }
-            }
-            for await isRight in group { #expect(isRight) }
-        }
-    }
-
     private static func expectRefused(_ key: borrowing SecretBytes, _ sealed: [UInt8], _ associatedData: [UInt8]) {
         var refused = false
         do throws(SealBroken) { _ = try key.open(sealed, associatedData: associatedData) } catch { refused = true }

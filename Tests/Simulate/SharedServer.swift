@@ -14,7 +14,7 @@ internal import WalletStore
 ///
 /// `@unchecked Sendable`: see ``Scheduler``.
 final class SharedServer: ServerMachine, @unchecked Sendable {
-    private static let files = ["vault.key", "vault.key.count", "audit.log", "audit.log.commits"]
+    private static let files = ["vault.key", "audit.log", "audit.log.commits"]
 
     let run: Simulation
     let authority: LabAuthority
@@ -73,7 +73,7 @@ final class SharedServer: ServerMachine, @unchecked Sendable {
 
     private func serve(_ process: SimulatedProcess) async {
         do {
-            let vault = try self.openVault { work in self.write(work) }
+            let vault = try self.openVault()
             var parts = try await self.storeParts(vault)
             parts.machine = .simulated(process, server: self.number, in: self.run) { self.database }
             parts.onEpochEnd = {
@@ -119,11 +119,7 @@ final class SharedServer: ServerMachine, @unchecked Sendable {
         }
     }
 
-    /// - Parameter writing: Runs the work that writes the vault's ``SealCount`` to its file.
-    func openVault(writing: @escaping BlockingWork) throws -> KeyFileVault {
-        let count = SealCount(path: "\(self.folder)/vault.key.count", onDisk: writing)
-        return try KeyFileVault("\(self.folder)/vault.key", count: count)
-    }
+    func openVault() throws -> KeyFileVault { try KeyFileVault("\(self.folder)/vault.key") }
 
     func storeParts(_ vault: KeyFileVault) async throws -> StoreParts {
         var parts = StoreParts(
@@ -166,7 +162,7 @@ final class SharedServer: ServerMachine, @unchecked Sendable {
     var recorded: (epoch: Int, commits: UInt64) {
         let found = Box((epoch: 0, commits: UInt64(0)))
         let failure = self.scheduler.outside {
-            let vault = try self.openVault { $0() }
+            let vault = try self.openVault()
             let logs = try await ServerLogs(at: ["\(self.folder)/audit.log"], known: [:], vault: vault)
             if let (epoch, generation) = logs.servers.first?.ofEpoch { found.value = (epoch, generation) }
         }

@@ -28,7 +28,7 @@ extension SimulatedServer {
             try? FileManager.default.copyItem(atPath: "\(self.folder)/\(name)", toPath: "\(folder)/\(name)")
         }
         let failure = self.outside {
-            let vault = try KeyFileVault("\(folder)/vault.key", count: SealCount(path: "\(folder)/count") { $0() })
+            let vault = try KeyFileVault("\(folder)/vault.key")
             let store = try SQLiteWalletStore.open(folder: "\(folder)/data", key: .derived(by: vault))
             let maker = BackupMaker(store: store, vault: vault, clock: clock) { mark }
             _ = try await maker.make(at: "\(folder)/backup") { _, _ in }
@@ -77,12 +77,11 @@ extension SimulatedServer {
     ) -> (any Error)? {
         let (folder, clock) = (self.folder, self.clock)
         return self.outside {
-            let count = SealCount(path: "\(folder)/vault.key.count") { $0() }
             var parts = Restoration.Parts(
                 backup: backup.path,
                 dataFolder: "\(folder)/data",
                 auditLog: "\(folder)/audit.log",
-                vault: try KeyFileVault("\(folder)/vault.key", count: count),
+                vault: try KeyFileVault("\(folder)/vault.key"),
                 clock: clock,
                 actor: AuditActor(rawValue: "operator"),
                 rule: rule

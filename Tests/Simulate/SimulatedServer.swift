@@ -93,8 +93,7 @@ final class SimulatedServer: ServerMachine, @unchecked Sendable {
     private func serve(_ process: SimulatedProcess) async {
         do {
             let folder = self.folder
-            let count = SealCount(path: "\(folder)/vault.key.count") { work in self.write(work) }
-            let vault = try KeyFileVault("\(folder)/vault.key", count: count)
+            let vault = try KeyFileVault("\(folder)/vault.key")
             let store = try await self.openStore(vault)
             let epoch = try await store.epochs().count + 1
             let audit = try await self.openAudit(vault, of: store, clock: self.clock, epoch: epoch)
@@ -244,7 +243,7 @@ final class SimulatedServer: ServerMachine, @unchecked Sendable {
             ? self.run.disk.contentsAfterPowerFailure(in: old, using: &self.generator) : [:]
         try? FileManager.default.createDirectory(atPath: "\(new)/data", withIntermediateDirectories: true)
         for name in [
-            "vault.key", "vault.key.count", "audit.log", "data/wallets.db", "data/wallets.db-wal",
+            "vault.key", "audit.log", "data/wallets.db", "data/wallets.db-wal",
             "data/wallets.db-mark",
         ] {
             guard FileManager.default.fileExists(atPath: "\(old)/\(name)") else { continue }

@@ -28,7 +28,7 @@ enum KeyFile {
     private static let formatVersions = 1...2
     private static let comment = """
         # Any holder of this file can open every value that the server sealed; without it nobody can. Keep it secret,
-        # and a copy of it apart from the database. The file of this name + .count counts the values sealed by each key.
+        # and a copy of it apart from the database.
 
         """
 
@@ -245,10 +245,6 @@ package enum KeyFileError: Error, Hashable, Sendable, CustomStringConvertible {
     ///
     /// Put the right file back.
     case otherKeys(String)
-    /// The file that counts the sealed values cannot be used, so the vault seals nothing.
-    ///
-    /// The key is not the cause: correct that file.
-    case count(String)
 
     package var description: String {
         switch self {
@@ -262,7 +258,6 @@ package enum KeyFileError: Error, Hashable, Sendable, CustomStringConvertible {
         case .newerFormat(let path): "vault key file: \(path) was written by a newer version; use that one"
         case .otherKeys(let path):
             "vault key file: \(path) belongs to another vault or predates a rotation; put the newest key file back"
-        case .count(let reason): "the count of the values that the vault's key has sealed cannot be used: \(reason)"
         }
     }
 }

@@ -11,23 +11,14 @@ package import Vocabulary
 package final class KeyFileVault: Vault {
     package let path: String
     private let ring: Mutex<KeyRing>
-    private let count: SealCount
 
     /// Reads a key file.
     ///
     /// Rejects it if other users can read it.
-    package convenience init(_ path: String) throws(KeyFileError) {
-        try self.init(path, count: SealCount(path: path + ".count"))
-    }
-
-    init(_ path: String, count: SealCount) throws(KeyFileError) {
+    package init(_ path: String) throws(KeyFileError) {
         self.path = path
         self.ring = Mutex(try KeyFile.read(path))
-        self.count = count
     }
-
-    /// Checks, without writing, that sealed values can be counted.
-    package func requireCount() throws(KeyFileError) { try self.count.check() }
 
     /// Creates a key file with mode 0600 that contains one version of keys.
     ///

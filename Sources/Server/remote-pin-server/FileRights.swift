@@ -50,7 +50,7 @@ enum FileRights {
         let audit = settings[SettingTable.auditFile]
         return [data]
             + ["wallets.db", "wallets.db-wal", "wallets.db-shm", "wallets.db-mark", "lock"].map { "\(data)/\($0)" }
-            + [key, "\(key).count", "\(key).count.lock", "\(key).lock", audit, "\(audit).lock"]
+            + [key, "\(key).lock", audit, "\(audit).lock"]
             + ["\(audit).verified", "\(audit).commits", MarkCopy.path(besideAuditLog: audit)]
             + [settings[SettingTable.tlsKey], settings[SettingTable.adminSocket]]
             + [settings[SettingTable.portalSocket]].compactMap(\.self)

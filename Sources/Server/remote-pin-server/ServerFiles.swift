@@ -101,7 +101,7 @@ struct ServerFiles {
 struct CheckedFiles {
     /// A part of the configuration that refers to files.
     enum Part {
-        case lab, clock, rights, certificate, vault, vaultCount, database, devices, statusList, hook, witness, roles
+        case lab, clock, rights, certificate, vault, database, devices, statusList, hook, witness, roles
     }
 
     private(set) var problems: [(part: Part, error: any Error)] = []
@@ -124,9 +124,7 @@ struct CheckedFiles {
         self.take(.clock) { if let lab = lab.flatMap(\.self) { _ = try FollowedLabClock(file: lab.clockFile) } }
         self.take(.rights) { try FileRights.check(settings) }
         self.tls = self.take(.certificate) { try ServerFiles.tls(settings) }
-        let vault = self.take(.vault) { try KeyFileVault(settings[SettingTable.vaultKeyFile]) }
-        self.vault = vault
-        self.take(.vaultCount) { try vault?.requireCount() }
+        self.vault = self.take(.vault) { try KeyFileVault(settings[SettingTable.vaultKeyFile]) }
         self.database = self.take(.database) { try DatabaseSettings.named(by: settings) }
         let statusList = self.take(.statusList) { try AttestationSettings.statusList(settings) }
         let isLab = lab.flatMap(\.self) != nil

@@ -63,7 +63,7 @@ final class SettingsInForce: Sendable {
         let problems = CheckedFiles(loaded).problems.filter { problem in
             switch problem.part {
             // These are reported as separate parts of the reload.
-            case .certificate, .vault, .vaultCount, .statusList: false
+            case .certificate, .vault, .statusList: false
             case .lab, .clock, .rights, .devices, .database, .hook, .witness, .roles: true
             }
         }

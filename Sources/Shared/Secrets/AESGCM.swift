@@ -1,51 +1,10 @@
 internal import COpenSSL
-internal import Synchronization
-
-/// A key that seals and opens many values.
-///
-/// The format is the same as for ``SecretBytes/seal(_:associatedData:)`` and ``SecretBytes/open(_:associatedData:)``.
-/// When values are opened, libcrypto only expands the key once rather than for each value, which takes less than half
-/// the time for a value of 32 bytes.
-package final class SealingKey: Sendable {
-    private let key: SecretBytes
-    /// The idle contexts.
-    ///
-    /// Their number never exceeds the highest number of concurrent callers so far.
-    private let idle = Mutex<[AESGCM]>([])
-
-    /// - Precondition: The key has 32 bytes.
-    package init(_ key: consuming SecretBytes) {
-        precondition(key.count == AESGCM.keyByteCount, "AES-256-GCM takes a key of 32 bytes")
-        self.key = key
-    }
-
-    /// Keeps the key out of swap space.
-    ///
-    /// This does not include the copies in libcrypto's contexts.
-    package func keepOutOfSwap() { self.key.keepOutOfSwap() }
-
-    /// Encrypts to nonce ‖ ciphertext ‖ tag.
-    package func seal(_ plaintext: borrowing SecretBytes, associatedData: [UInt8]) -> [UInt8] {
-        self.key.seal(plaintext, associatedData: associatedData)
-    }
-
-    /// Decrypts nonce ‖ ciphertext ‖ tag.
-    package func open(_ sealed: ArraySlice<UInt8>, associatedData: [UInt8]) throws(SealBroken) -> SecretBytes {
-        let algorithm = self.idle.withLock { $0.popLast() } ?? AESGCM(key: self.key)
-        let secret = try SecretBytes(opening: sealed, associatedData: associatedData, with: algorithm)
-        // This line is not reached if the value is not genuine, so its context is never used again.
-        self.idle.withLock { $0.append(algorithm) }
-        return secret
-    }
-}
 
 /// AES-256-GCM decryption with one key, directly into the memory that will hold the secret.
 ///
 /// This uses libcrypto instead of swift-crypto, because every right PIN requires opening a share. Because of its boxing
 /// and copying, swift-crypto takes three times as long, and one of its copies is the secret itself.
-///
-/// `@unchecked Sendable` because ``SealingKey`` only passes an instance to one caller at a time.
-@safe final class AESGCM: @unchecked Sendable {
+@safe final class AESGCM {
     static let keyByteCount = 32
     static let nonceByteCount = 12
     static let tagByteCount = 16

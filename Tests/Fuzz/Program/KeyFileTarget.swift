@@ -4,7 +4,7 @@ internal import Secrets
 @testable import Vault
 internal import Vocabulary
 
-/// A vault's key file and the count of sealed values next to it.
+/// A vault's key file.
 ///
 /// A line whose last word is `@` gets the check value of its key.
 final class KeyFileTarget: FuzzTarget {
@@ -18,7 +18,6 @@ final class KeyFileTarget: FuzzTarget {
         let lines = input.split(separator: 0x0A, omittingEmptySubsequences: false).map(Self.filled)
         do throws(FileError) {
             try DurableFile.write(Array(lines.joined(separator: [0x0A])), to: self.path)
-            try DurableFile.write(input, to: "\(self.path).count")
         } catch {
             fatalError("\(self.path) cannot be written: \(error)")
         }

@@ -222,9 +222,7 @@ package enum MetricCatalogue {
             "remote_pin_vault_operations_total",
             .counter,
             "Vault operations, by kind and outcome.",
-            labels: [
-                "operation": ["seal", "unseal"], "outcome": ["done", "not_ours", "unreachable"],
-            ]
+            labels: ["operation": ["derive", "open"], "outcome": ["done", "not_ours", "unreachable"]]
         ),
         MetricDefinition(
             "remote_pin_certificate_expiry_timestamp_seconds",

@@ -94,7 +94,6 @@ struct Examination {
                 "install certificate, chain and key (mode 0600, owned by the server's user); run `admin reload`"
             )
         case .vault: (.vault, "install the newest copy of the key file, with mode 0600 and owned by the server's user")
-        case .vaultCount: (.vault, "correct the file that it names; the key file is not the cause")
         case .database: (.store, "correct the section `store`")
         case .devices: (.devices, "correct `android.roots` and `ios.roots`")
         case .statusList: (.statusList, "fetch the list again")
