@@ -31,6 +31,7 @@ final class OperatorCommand {
                 audit: audit,
                 epoch: 1,
                 tokenLifetime: .seconds(300),
+                sessionLifetime: .seconds(900),
                 log: Logger(label: "explorer") { _ in SwiftLogNoOpLogHandler() }
             )
         )

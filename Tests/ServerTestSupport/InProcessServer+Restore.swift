@@ -42,6 +42,7 @@ extension InProcessServer {
                 epoch: 1,
                 purgeAfter: .seconds(365 * 86_400),
                 tokenLifetime: .seconds(300),
+                sessionLifetime: .seconds(900),
                 log: Logger(label: "test") { _ in log }
             )
         )

@@ -92,6 +92,7 @@ package final class InProcessServer: Sendable {
                 epoch: 1,
                 purgeAfter: .seconds(365 * 86_400),
                 tokenLifetime: ServiceRules().tokenLifetime,
+                sessionLifetime: ServiceRules().sessionLifetime,
                 log: Logger(label: "test") { _ in handler }
             )
         )

@@ -105,6 +105,7 @@ extension ServerMachine {
                 audit: server.audit,
                 epoch: 1,
                 tokenLifetime: server.rules.tokenLifetime,
+                sessionLifetime: server.rules.sessionLifetime,
                 log: server.log
             )
         )

@@ -3,6 +3,7 @@ import AdminProtocol
 import AuditLog
 import SimulatedPhone
 import HostSystem
+import RemotePINServer
 import Secrets
 import ServerTestSupport
 import StoreMaintenance
@@ -97,6 +98,23 @@ struct RotationTests {
             #expect(early?.message.contains("until 2026-") == true, "\(early?.message ?? "")")
             #expect(try await Self.registers(token, server))
             #expect(server.vault.versions == [1, 2])
+        }
+    }
+
+    @Test("old keys stay until every enrollment and every session from before the rotation has ended")
+    func retirement() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            server.clock.advance(by: .seconds(3600))
+            try await server.give(RotateVault())
+            #expect(await Self.isSealed(server, with: 2))
+            let rules = ServiceRules()
+            server.clock.advance(by: rules.tokenLifetime + rules.sessionLifetime + .seconds(59))
+            #expect(await server.refusal(of: RetireVault())?.message.contains("sessions") == true)
+            #expect(server.vault.versions == [1, 2])
+            server.clock.advance(by: .seconds(1))
+            #expect(try await server.give(RetireVault()).versions.map(\.version) == [2])
+            #expect(try await wallet.openSession().check("135790") == wallet.unlockShare.asValid)
         }
     }
 

@@ -26,6 +26,8 @@ package final class Maintenance: Sendable {
         package var purgeAfter: Duration?
         /// The lifetime of enrollment tokens.
         package var tokenLifetime: Duration
+        /// The lifetime of sessions, which keep the keys of their wallets.
+        package var sessionLifetime: Duration
         /// The time of the last recorded backup, or nil if there is none.
         package var lastBackup: Timestamp?
         package var log: Logger
@@ -39,6 +41,7 @@ package final class Maintenance: Sendable {
             epoch: Int,
             purgeAfter: Duration? = nil,
             tokenLifetime: Duration,
+            sessionLifetime: Duration,
             lastBackup: Timestamp? = nil,
             log: Logger
         ) {
@@ -50,6 +53,7 @@ package final class Maintenance: Sendable {
             self.epoch = epoch
             self.purgeAfter = purgeAfter
             self.tokenLifetime = tokenLifetime
+            self.sessionLifetime = sessionLifetime
             self.lastBackup = lastBackup
             self.log = log
         }

@@ -21,12 +21,12 @@ extension Maintenance {
     private static let resealStep = 8
     private static let countStep = 500
     private static let pause: Duration = .milliseconds(2)
-    /// An upper bound on the time between sealing a value in a call and committing it.
-    private static let inFlight: Duration = .seconds(600)
+    /// An upper bound on the time between a session's end and the commit of its last call.
+    private static let inFlight: Duration = .seconds(60)
 
-    /// The time during which values outside the store may need an older version: those in tokens and in calls in
-    /// flight.
-    private var neededFor: Duration { self.parts.tokenLifetime + Self.inFlight }
+    /// The time during which an older version may be needed: by tokens, and by sessions, which seal with the newest
+    /// version that they have.
+    private var neededFor: Duration { self.parts.tokenLifetime + self.parts.sessionLifetime + Self.inFlight }
 
     /// Adds a key version.
     ///
@@ -51,8 +51,8 @@ extension Maintenance {
             // The first version in a key file has no predecessor.
             if versions.count > 1, now < active.activeSince + self.neededFor {
                 throw MaintenanceFailure.notAllowed(
-                    "Enrollments from before the last rotation may still need the previous version; retry after "
-                        + "\(Self.text(of: active.activeSince + self.neededFor))."
+                    "Enrollments and sessions from before the last rotation may still need the previous version; retry "
+                        + "after \(Self.text(of: active.activeSince + self.neededFor))."
                 )
             }
         }
@@ -291,8 +291,8 @@ extension Maintenance {
         }
         let now = self.parts.clock.now()
         let since = try await self.recordedVersions(at: now).last?.activeSince ?? now
-        return "Nothing was removed: enrollments from before the last rotation may need the older versions until "
-            + "\(Self.text(of: since + self.neededFor))."
+        return "Nothing was removed: enrollments and sessions from before the last rotation may need the older "
+            + "versions until \(Self.text(of: since + self.neededFor))."
     }
 
     /// Formats a time as ISO 8601, rounded up to a whole second.

@@ -168,6 +168,7 @@ struct RunningServer: Sendable {
                 epoch: epoch,
                 purgeAfter: settings[SettingTable.purgeAfter],
                 tokenLifetime: settings[SettingTable.tokenLifetime],
+                sessionLifetime: settings[SettingTable.sessionLifetime],
                 lastBackup: backups.lastMade,
                 log: log
             )

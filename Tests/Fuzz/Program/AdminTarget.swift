@@ -32,6 +32,7 @@ final class AdminTarget: FuzzTarget {
                 audit: live.audit,
                 epoch: 1,
                 tokenLifetime: .seconds(300),
+                sessionLifetime: .seconds(900),
                 log: Logger(label: "fuzz") { _ in SwiftLogNoOpLogHandler() }
             )
         )
