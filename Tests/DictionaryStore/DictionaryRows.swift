@@ -210,7 +210,7 @@ package final class DictionaryRows: Rows {
 /// The operations that decide from a wallet's values alone.
 extension DictionaryRows {
     package func identity(of wallet: WalletID) -> StoredIdentity? {
-        self.hold(wallet, with: []).map { StoredIdentity($0.wallet.row) }
+        self.hold(wallet, with: .attempts).map { StoredIdentity($0.wallet, self.facts) }
     }
 
     package func begin(_ session: NewSession) throws -> SessionOutcome {

@@ -129,7 +129,7 @@ struct MeterTests {
             #expect(commits ?? 0 >= 4 && Self.value("remote_pin_store_queue_wait_seconds_count", of: server) == commits)
             #expect(Self.value("remote_pin_store_commit_seconds_sum", of: server) ?? 0 > 0)
             #expect(server.store.waitingSteps == 0)
-            for operation in ["seal", "unseal", "mac", "verify"] {
+            for operation in ["derive", "open"] {
                 let series = "remote_pin_vault_operations_total{operation=\"\(operation)\",outcome=\"done\"}"
                 #expect(Self.value(series, of: server) ?? 0 > 0, "\(operation)")
             }

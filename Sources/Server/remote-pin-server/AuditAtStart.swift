@@ -162,7 +162,7 @@ struct AuditAtStart {
                 "`audit.file`: \(path) ends in epoch \(log), but the store has epoch \(epoch): the database is an "
                     + "older copy. \(Problem.epochWayOut)"
             )
-        case .file, .vault, .tooLong, .closed, .inUse, .otherEpoch: StartFailure(error)
+        case .file, .tooLong, .closed, .inUse, .otherEpoch: StartFailure(error)
         }
     }
 

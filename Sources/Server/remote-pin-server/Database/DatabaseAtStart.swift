@@ -6,6 +6,7 @@ internal import PostgreSQLStore
 internal import ServerSettings
 internal import ServiceLifecycle
 internal import MetricsEndpoint
+internal import StoreMaintenance
 internal import Vault
 internal import Vocabulary
 internal import WalletStore

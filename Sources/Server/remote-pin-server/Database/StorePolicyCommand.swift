@@ -4,6 +4,7 @@ internal import ConfigText
 internal import HostSystem
 internal import PostgreSQLStore
 internal import ServerSettings
+internal import StoreMaintenance
 internal import WalletStore
 
 /// Commands for the policy shared by all servers of a database.
