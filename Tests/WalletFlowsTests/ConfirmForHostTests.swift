@@ -11,7 +11,7 @@ struct ConfirmForHostTests {
     }
 
     /// At the dashboard of a wallet in this mode whose host allows the prompt.
-    private static func atDashboard(_ mode: BiometricMode, allowsPrompt: Bool = true) -> AppUnderTest {
+    static func atDashboard(_ mode: BiometricMode, allowsPrompt: Bool = true) -> AppUnderTest {
         var app = AppUnderTest(setup: .done)
         app.snapshot.hasPID = true
         app.snapshot.biometrics = .face

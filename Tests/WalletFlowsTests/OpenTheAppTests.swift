@@ -272,7 +272,15 @@ struct OpenTheAppTests {
         let disabling = effects(ManageBiometricsTests.atStatus(.fallback, .face, passcode: false)) {
             $0.tap(.disable)
         }
-        for var app in [enrolling, checking, asking, resuming, showing, changing, linking, enabling, disabling] {
+        let confirming = try effects(ConfirmForHostTests.atDashboard(.safe)) {
+            $0.confirm(try ConfirmationRequest(title: "Pay"))
+            $0.tap(.confirm)
+            $0.present()
+        }
+        let all = [
+            enrolling, checking, asking, resuming, showing, changing, linking, enabling, disabling, confirming,
+        ]
+        for var app in all {
             guard case .asks(let effect)? = app.state else {
                 Issue.record("no effect is asked for: \(String(describing: app.state))")
                 continue
