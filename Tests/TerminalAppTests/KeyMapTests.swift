@@ -142,4 +142,44 @@ struct PainterTests {
         picture.place = .background
         #expect(painter.paint(picture, self.size) == "\nThe app is in the background.\n[b open, l link, q quit]\n")
     }
+
+    @Test("a call's result is printed even if it is the same screen, a long wait once, and no old screen meanwhile")
+    func calls() {
+        var painter = Painter(Screens.plain)
+        var picture = Picture(Screens.wrongPIN)
+        (picture.selected, picture.note) = (0, "The store was opened.")
+        let screen = "\nWrong PIN, retry\nwrong PIN, try again.\nc: Close (Enter, Esc)\nf: Forgot PIN\n"
+        #expect(painter.paint(picture, self.size).contains("(The store was opened.)\n"))
+        (picture.isBusy, picture.note) = (true, "")
+        #expect(painter.paint(picture, self.size).isEmpty)
+        picture.isSlow = true
+        #expect(painter.paint(picture, self.size) == "(working)\n")
+        #expect(painter.paint(picture, self.size).isEmpty)
+        (picture.isBusy, picture.isSlow) = (false, false)
+        #expect(painter.paint(picture, self.size) == screen)
+        #expect(painter.paint(picture, self.size).isEmpty)
+        picture.states = ["unlocked"]
+        #expect(painter.paint(picture, self.size).isEmpty)
+        picture.screen.values = ["notice": .text("2 wrong PINs since Sunday 07:41.")]
+        #expect(painter.paint(picture, self.size).hasPrefix("\nWrong PIN, retry\n2 wrong PINs since Sunday 07:41.\n"))
+    }
+
+    @Test("of a screen whose countdown or selected action changes, only that line is printed; seconds are not counted")
+    func parts() {
+        var painter = Painter(Screens.plain)
+        var picture = Picture(Screens.blocked)
+        picture.selected = 2
+        func show(_ milliseconds: Int64, _ time: String) -> String {
+            picture.screen.values["remainingMs"] = .number(milliseconds)
+            picture.screen.message = "app is blocked for \(time)."
+            return painter.paint(picture, self.size)
+        }
+        #expect(show(300_000, "5 more minutes").contains("b: Back") == false, "b is the phone's key")
+        #expect(show(241_000, "5 more minutes").isEmpty)
+        #expect(show(240_000, "4 more minutes") == "\napp is blocked for 4 more minutes.\n")
+        #expect(show(59_000, "59 more seconds") == "\napp is blocked for 59 more seconds.\n")
+        #expect(show(58_000, "58 more seconds").isEmpty)
+        picture.selected = 3
+        #expect(painter.paint(picture, self.size) == "\nh: Help (Enter)\n")
+    }
 }

@@ -10,6 +10,15 @@ package struct Painter: Sendable {
     private var typed = ""
     /// The printed line with the keys of every screen.
     private var keys = ""
+    /// The call whose result is not printed yet.
+    private var call = Call.none
+
+    private enum Call {
+        case none
+        case running
+        /// A line has reported that it takes long.
+        case reported
+    }
 
     package init(_ palette: Palette) {
         self.palette = palette
@@ -38,22 +47,40 @@ package struct Painter: Sendable {
         return text
     }
 
-    /// Returns the new part of the typed text if only that has changed, or else the whole picture.
+    /// Returns the lines for a listener: the whole picture, its part that is new, or nothing.
     ///
-    /// The keys of every screen are printed once, and again if they change.
+    /// The result of a call is printed even if it is the same screen, since a listener does not see that the call has
+    /// ended. The keys of every screen are printed once, and again if they change.
     private mutating func print(_ picture: Picture, _ renderer: Renderer) -> String {
         guard !picture.screen.step.isEmpty else { return "" }
-        let typed = renderer.typed(picture)
-        defer { self.typed = typed }
+        let before = self.typed
+        self.typed = renderer.typed(picture)
+        if picture.isBusy { return self.wait(picture, before) }
         let change = Renderer.change(picture)
         let lines = change == self.printed ? self.shown : renderer.text(picture)
+        let old = self.printed
         self.printed = change
-        guard lines == self.shown else {
-            let keys = picture.link == nil ? renderer.phoneKeys(picture) : self.keys
-            let added = keys == self.keys ? [] : [keys]
-            (self.shown, self.keys) = (lines, keys)
-            return (self.typed.isEmpty ? "\n" : "\n\n") + (lines + added).joined(separator: "\n") + "\n" + typed
-        }
-        return typed.hasPrefix(self.typed) ? String(typed.dropFirst(self.typed.count)) : "\n" + typed
+        guard lines != self.shown || self.call != .none else { return self.echo(after: before) }
+        let part = self.call == .none ? old.flatMap { renderer.part(of: picture, changedSince: $0) } : nil
+        let keys = picture.link == nil ? renderer.phoneKeys(picture) : self.keys
+        let added = keys == self.keys ? [] : [keys]
+        (self.shown, self.keys, self.call) = (lines, keys, .none)
+        return (before.isEmpty ? "\n" : "\n\n") + ((part ?? lines) + added).joined(separator: "\n") + "\n" + self.typed
+    }
+
+    /// Returns the line that reports a call of more than a second, once.
+    ///
+    /// Until the call ends, the picture is an old one with parts missing, such as its note.
+    private mutating func wait(_ picture: Picture, _ before: String) -> String {
+        let echo = self.echo(after: before)
+        if self.call == .none { self.call = .running }
+        guard picture.isSlow, self.call == .running else { return echo }
+        self.call = .reported
+        return echo + (self.typed.isEmpty ? "" : "\n") + "(\(picture.words("working")))\n"
+    }
+
+    /// Returns the new part of the typed text.
+    private func echo(after before: String) -> String {
+        self.typed.hasPrefix(before) ? String(self.typed.dropFirst(before.count)) : "\n" + self.typed
     }
 }

@@ -24,6 +24,8 @@ package struct Picture: Hashable, Sendable {
     package var states: [String] = []
     /// Whether a call to the phone is in progress.
     package var isBusy = false
+    /// Whether that call has taken longer than a second.
+    var isSlow = false
     /// The number of PIN digits typed so far.
     package var typed = 0
     /// The index of the selected action.

@@ -19,6 +19,8 @@ package actor TerminalApp {
     private var digits = WipedBuffer(capacity: 6)
     private var isLocked = true
     private var isDone = false
+    /// The start of the call in progress.
+    private var busySince: ContinuousClock.Instant?
     private var failure: PhoneError?
     private let wake: AsyncStream<Void>.Continuation
     private let wakeups: AsyncStream<Void>
@@ -73,6 +75,7 @@ package actor TerminalApp {
             }
         }
         await self.updateStatus()
+        self.picture.isSlow = self.busySince.map { ContinuousClock.now - $0 > .seconds(1) } ?? false
         if !self.isDone { self.terminal.write(self.painter.paint(self.picture, self.terminal.size)) }
     }
 
@@ -102,6 +105,7 @@ package actor TerminalApp {
     /// Starts a call to the phone without blocking the display.
     private func begin(_ action: @escaping @Sendable (Phone) async throws -> Void) {
         self.picture.isBusy = true
+        self.busySince = .now
         self.picture.note = ""
         Task {
             do {
@@ -115,6 +119,7 @@ package actor TerminalApp {
 
     private func end(_ error: PhoneError?) {
         self.picture.isBusy = false
+        self.busySince = nil
         if let error {
             self.picture.note = error.description
             if self.picture.screen.step.isEmpty {

@@ -266,19 +266,44 @@ extension Renderer {
             var calm = picture.screen
             calm.values["remainingMs"] = nil
             calm.inputs = []
-            let builder = ScreenLayoutBuilder(
-                screen: calm,
-                picture: picture,
-                width: max(20, self.size.columns - 1),
-                palette: self.palette,
-                density: .tight
-            )
-            lines += builder.upper.map(\.text)
+            // The title comes first, so that a listener knows to which screen a notice belongs.
+            var title = Screen.none
+            (title.title, calm.title) = (calm.title, "")
+            lines += self.linear(title, picture) + self.linear(calm, picture)
             if picture.keys.takesPIN { lines.append(picture.words("Type 6 digits.")) }
             lines += self.actions(picture)
         }
         if !picture.note.isEmpty { lines.append("(\(Columns.harmless(picture.note, self.palette)))") }
         return lines
+    }
+
+    /// Returns the text of a screen without its actions.
+    private func linear(_ screen: Screen, _ picture: Picture) -> [String] {
+        ScreenLayoutBuilder(
+            screen: screen,
+            picture: picture,
+            width: max(20, self.size.columns - 1),
+            palette: self.palette,
+            density: .tight
+        ).upper.map(\.text)
+    }
+
+    /// Returns the lines of the selected action or of the countdown if nothing else has changed, or nil.
+    ///
+    /// - Parameter old: The ``change(_:)`` of the printed picture.
+    func part(of picture: Picture, changedSince old: Picture) -> [String]? {
+        let new = Self.change(picture)
+        var other = new
+        other.screen.message = old.screen.message
+        if other == old, picture.screen.values["remainingMs"] != nil {
+            var countdown = Screen.none
+            countdown.message = picture.screen.message
+            return self.linear(countdown, picture)
+        }
+        other = new
+        other.selected = old.selected
+        guard other == old, let selected = picture.selected else { return nil }
+        return [self.actions(picture)[selected]]
     }
 
     /// Returns a line for each action with its key, and with Enter and Esc if they select it, too.
@@ -304,15 +329,16 @@ extension Renderer {
 
     /// Returns the part of a picture that must be printed again when it changes.
     ///
-    /// Countdowns and typed digits are left out, because printing every change to them would flood the screen.
+    /// Typed digits are left out, because printing every change to them would flood the screen, and so is a countdown
+    /// of seconds. A longer one is printed whenever its text changes.
     static func change(_ picture: Picture) -> Picture {
         var calm = picture
         calm.typed = 0
         calm.link?.text = ""
         calm.behind = nil
-        if calm.screen.values["remainingMs"] != nil {
+        if case .number(let remaining) = calm.screen.values["remainingMs"] {
             calm.screen.values["remainingMs"] = .number(0)
-            calm.screen.message = ""
+            if remaining <= 59_000 { calm.screen.message = "" }
         }
         return calm
     }
