@@ -335,7 +335,7 @@ let tests: [Target] = [
         "ScenariosTests",
         """
         ConfigText HostSystem LabFiles remote-pin-lab remote-pin-server Scenarios ServerSettings SimulatedPhone \
-        TerminalApp TestSupport WalletCore WalletFlows
+        TerminalApp TestSupport Vocabulary WalletCore WalletFlows
         """
     ),
     .tests("HistoryCheckerTests", "HistoryChecker TestSupport Vocabulary"),
