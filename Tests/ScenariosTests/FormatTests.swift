@@ -367,8 +367,7 @@ struct FormatTests {
             found.formUnion(headings)
         }
         let screens = try Repository.text("docs/screens.md").matches(of: #/\n\| `([A-Z0-9.]+/[0-9a-z.]+)`/#)
-        // The issuer of a simulated phone answers without an error.
-        #expect(found == Set(screens.map { String($0.1) }).subtracting(["UC3.1/1.2"]))
+        #expect(found == Set(screens.map { String($0.1) }))
     }
 
     @Test("the JSON schema in docs is generated from the table and contains every step")

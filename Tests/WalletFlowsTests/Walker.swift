@@ -122,7 +122,7 @@ struct Walker {
     }
 
     private mutating func answer(_ effect: Effect) {
-        if self.chance(self.trouble) {
+        if effect != .obtainPID, self.chance(self.trouble) {
             self.app.answer(.failed(self.failure()))
             return
         }
@@ -168,6 +168,8 @@ struct Walker {
             }
             self.app.answer(.prompted(self.promptResult()))
         case .migrateBiometrics: self.migrated()
+        case .enableBiometrics where self.chance(10), .disableBiometrics where self.chance(10):
+            self.app.answer(.failed(self.failure()))
         case .enableBiometrics(let method):
             self.app.snapshot.biometricMode = self.app.snapshot.wantsSafeMode ? .safe : .fallback
             self.app.snapshot.unlockMethod = method
@@ -176,6 +178,9 @@ struct Walker {
             self.app.snapshot.biometricMode = .off
             self.app.answer(.biometricsChanged)
         case .obtainPID: self.app.answer(.pid(self.chance(3) ? nil : RecoveryCode("NL-7".utf8)))
+        case .linkRecoveryCode where self.chance(20):
+            let revocation = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
+            self.app.answer(.failed(.revoked(revocation)))
         case .linkRecoveryCode:
             self.judge {
                 $0.hasPID = true

@@ -83,7 +83,8 @@ package enum Effect: Equatable, Sendable {
         case .wiped: self == .wipe
         case .progressKept: if case .keepProgress = self { true } else { false }
         case .locked: self == .lock
-        case .failed: true
+        // An issuer that fails answers without a code.
+        case .failed: self != .obtainPID
         }
     }
 }

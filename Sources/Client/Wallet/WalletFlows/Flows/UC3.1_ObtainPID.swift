@@ -47,9 +47,6 @@ struct ObtainPID: Flow {
 
         case (.obtaining, .answered(.pid(.some(let code)))): self.to(.confirming(code), after: "UC3.1/1.2a")
         case (.obtaining, .answered(.pid(.none))): self.to(.offering, after: "UC3.1/1.2b")
-        case (.obtaining, .answered(.failed(let failure))): .call(ErrorScreen(failure, at: "UC3.1/1.2"))
-        case (.obtaining, .returned(.tryAgain)): self.to(.obtaining)
-        case (.obtaining, .returned(.closed)): self.to(.offering)
 
         case (.confirming(let code), .returned(.confirmed(let entry))):
             self.to(.linking(entry, code), after: "UC3.1/1.3a")
