@@ -4,6 +4,7 @@ internal import RemotePINServer
 internal import ServerSettings
 internal import Synchronization
 internal import Transport
+internal import Vocabulary
 
 /// The settings in effect: those from startup, updated with the live settings from the last successful reload.
 ///

@@ -2,7 +2,7 @@ internal import Logging
 internal import Telemetry
 internal import Metrics
 internal import Synchronization
-internal import Vocabulary
+package import Vocabulary
 
 /// The limits on calls from one source and on log lines caused by clients, with their state.
 final class RateLimits: Sendable {
@@ -52,30 +52,6 @@ final class RateLimits: Sendable {
         self.metrics.connectionPeak.note(self.sources.takeMostConnections())
         self.metrics.connectionPeak.record()
         for peaks in self.metrics.peaks.values { peaks.record() }
-    }
-}
-
-/// The amount of a resource that a source may use: a burst that is restored over time.
-package struct Allowance: Hashable, Sendable {
-    /// The amount available at once after a long pause, at least one.
-    package let burst: Int
-    /// The number of microseconds in which one use is restored, at least one.
-    let microsecondsEach: Int64
-
-    /// - Precondition: `burst` and `interval` are greater than zero.
-    package init(burst: Int, oneMoreEach interval: Duration) {
-        precondition(
-            burst > 0 && interval > .zero && interval < .seconds(1_000_000_000),
-            "an allowance is restored in finite time"
-        )
-        self.burst = burst
-        self.microsecondsEach = max(1, interval.microseconds)
-    }
-
-    /// Allows `count` uses per `time`; returns nil if `count` is 0, which means no limit.
-    package init?(_ count: Int, each time: Duration, burst: Int) {
-        guard count > 0 else { return nil }
-        self.init(burst: burst, oneMoreEach: max(time / count, .microseconds(1)))
     }
 }
 
