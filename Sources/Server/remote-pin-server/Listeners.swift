@@ -1,5 +1,4 @@
 internal import Administration
-internal import Glibc
 internal import ConfigText
 internal import LabFiles
 internal import Telemetry
@@ -82,7 +81,7 @@ struct Listeners: Sendable {
                 )
             } catch {
                 if case .addressInUse = error, !ports.isEmpty { continue }
-                throw StartFailure(.unavailable, "`listen.address`: \(error.text)")
+                throw StartFailure(.unavailable, "`listen.address`: \(error)")
             }
         }
     }
@@ -194,7 +193,7 @@ struct LocalSocket: Sendable {
                 busyAnswer: busyAnswer
             )
         } catch {
-            throw StartFailure(.unavailable, "`\(setting)`: \(error.text)")
+            throw StartFailure(.unavailable, "`\(setting)`: \(error)")
         }
     }
 
@@ -211,7 +210,7 @@ struct LocalSocket: Sendable {
             self.log.notice("the socket's file was missing and was made again", metadata: ["socket": "\(self.path)"])
             return ReloadedPart(setting)
         } catch {
-            problem = (error as? ListenError)?.text ?? "\(error)"
+            problem = "\(error)"
         }
         self.log.error("the socket's file is missing", metadata: ["setting": "\(setting)", "reason": "\(problem)"])
         return ReloadedPart(setting, problem: problem)
@@ -250,25 +249,6 @@ extension Accounts {
             throw StartFailure(.configuration, "`\(setting)`: this machine has no group `\(name)`")
         }
         return group
-    }
-}
-
-extension ListenError {
-    fileprivate var text: String {
-        switch self {
-        case .addressInUse(let address): "another process listens on \(address)"
-        case .served(let path, getpid()):
-            "this server listens on \(path) already, for another setting: name another path"
-        case .foreignSocket(let path, let owner):
-            "\(path) was left by \(Accounts.userName(of: owner) ?? "user \(owner)"), and this user may not see whether "
-                + "a process listens on it: stop that process, then remove the file"
-        case .served(let path, let process):
-            "another process\(process.map { " (\($0))" } ?? "") listens on \(path): stop it, or name another path"
-        case .notASocket(let path): "\(path) is not a socket: move it away, or name another path"
-        case .notAllowed(let address): "this user may not listen on \(address)"
-        case .pathTooLong(let path): "\(path) is too long for a socket"
-        case .other(let text): text
-        }
     }
 }
 

@@ -79,7 +79,7 @@ package final class RPCListener: Sendable {
 /// An error that prevented a listener from being created.
 ///
 /// The configuration needs to be corrected.
-package enum ListenError: Error, Hashable, Sendable {
+package enum ListenError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Another process is already listening on this address.
     case addressInUse(String)
     /// A process is listening on this Unix socket.
@@ -96,6 +96,24 @@ package enum ListenError: Error, Hashable, Sendable {
     case pathTooLong(String)
     /// Any other error, with the address and the reason.
     case other(String)
+
+    /// The failure, with the next step, for an operator.
+    package var description: String {
+        switch self {
+        case .addressInUse(let address): "another process listens on \(address)"
+        case .served(let path, getpid()):
+            "this server listens on \(path) already, for another setting: name another path"
+        case .foreignSocket(let path, let owner):
+            "\(path) was left by \(Accounts.userName(of: owner) ?? "user \(owner)"), and this user may not see whether "
+                + "a process listens on it: stop that process, then remove the file"
+        case .served(let path, let process):
+            "another process\(process.map { " (\($0))" } ?? "") listens on \(path): stop it, or name another path"
+        case .notASocket(let path): "\(path) is not a socket: move it away, or name another path"
+        case .notAllowed(let address): "this user may not listen on \(address)"
+        case .pathTooLong(let path): "\(path) is too long for a socket"
+        case .other(let text): text
+        }
+    }
 }
 
 extension ListenError {
