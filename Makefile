@@ -5,8 +5,9 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 # Required Debian packages; missing ones are installed.
-RUN_PACKAGES := libssl-dev libprotobuf-c-dev libsqlite3-dev libpq-dev zlib1g-dev pkg-config
-TEST_PACKAGES := $(RUN_PACKAGES) protobuf-c-compiler openssl postgresql prometheus
+RUN_PACKAGES := libssl-dev libprotobuf-c-dev libsqlite3-dev libpq-dev libp11-kit-dev zlib1g-dev pkg-config
+KEYS_PACKAGES := $(RUN_PACKAGES) gcc libc6-dev softhsm2
+TEST_PACKAGES := $(KEYS_PACKAGES) protobuf-c-compiler openssl postgresql prometheus
 BROWSER_PACKAGES := $(RUN_PACKAGES) chromium chromium-driver nginx-light curl python3-venv
 MODEL_PACKAGES := spin gcc libc6-dev
 DEB_PACKAGES := $(RUN_PACKAGES) debhelper dpkg-dev python3
@@ -83,6 +84,11 @@ check: test mutants-check ## test, the same under address and thread sanitizers,
 	$(SWIFT_BUILD) -c release
 	@echo "== demo =="
 	$(MAKE) demo
+
+.PHONY: keys-test
+keys-test: packages-keys ## the daemon of a PKCS#11 module over SoftHSM with injected faults
+	$(SWIFT_BUILD) --build-tests
+	$(SWIFT_TEST) --skip-build --filter KeysTests $(FAILURES_LAST)
 
 .PHONY: lint
 lint: ## check the format of every Swift file, the lengths of lines and the dependencies in the manifest
@@ -294,7 +300,7 @@ define install_packages
 	command -v swift >/dev/null || { echo "Swift 6.2 or newer is needed: https://www.swift.org/install" >&2; exit 1; }
 endef
 
-.PHONY: packages-run packages-test packages-interop packages-browser packages-cluster packages-deb packages-model
+.PHONY: packages-run packages-test packages-keys packages-interop packages-browser packages-cluster packages-deb packages-model
 packages-cluster:
 	$(call install_packages,$(CLUSTER_PACKAGES))
 packages-deb:
@@ -303,6 +309,8 @@ packages-model:
 	$(call install_packages,$(MODEL_PACKAGES))
 packages-run:
 	$(call install_packages,$(RUN_PACKAGES))
+packages-keys:
+	$(call install_packages,$(KEYS_PACKAGES))
 packages-test:
 	$(call install_packages,$(TEST_PACKAGES))
 packages-browser:

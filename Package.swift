@@ -118,6 +118,13 @@ let server: [Target] = [
         pkgConfig: "libpq",
         providers: [.apt(["libpq-dev"])]
     ),
+    .systemLibrary(
+        name: "CPKCS11",
+        path: "Sources/Server/CPKCS11",
+        providers: [.apt(["libp11-kit-dev"])]
+    ),
+    // Loads the libraries of vendors; ArchitectureTests keeps it out of the server.
+    .module("Sources/Server/PKCS11", "CPKCS11 Secrets"),
     .module("Sources/Server/PINPolicy", "Vocabulary"),
     .module("Sources/Server/AttestationVerifier", "Evidence Vocabulary Crypto CryptoExtras"),
     .module("Sources/Server/Vault", "HostSystem Secrets Statements Vocabulary Metrics"),
@@ -180,6 +187,13 @@ let server: [Target] = [
         """
         AttestationVerifier Evidence HostSystem Lab LabFiles ServerSettings StoreMaintenance Vocabulary \
         ArgumentParser
+        """
+    ),
+    .program(
+        "Sources/Server/remote-pin-keys",
+        """
+        ConfigText HostSystem MetricsEndpoint PKCS11 Secrets ServerSettings Telemetry Transport Vocabulary \
+        ArgumentParser CoreMetrics Logging NIOCore NIOPosix
         """
     ),
     .module("Sources/Server/Telemetry", "HostSystem MetricsEndpoint ServerSettings NIOCore Logging"),
@@ -318,6 +332,7 @@ let tests: [Target] = [
         WalletFlows WalletStore Wire Logging
         """
     ),
+    .tests("KeysTests", "remote-pin-keys TestSupport"),
     .tests("WalletFlowsTests", "Secrets TestSupport Vocabulary WalletFlows"),
     .tests(
         "SimulatedPhoneTests",
@@ -448,6 +463,7 @@ let package = Package(
     products: [
         .executable(name: "remote-pin-server", targets: ["remote-pin-server"]),
         .executable(name: "remote-pin-portal", targets: ["remote-pin-portal"]),
+        .executable(name: "remote-pin-keys", targets: ["remote-pin-keys"]),
         .executable(name: "remote-pin-lab", targets: ["remote-pin-lab"]),
         .executable(name: "wallet", targets: ["wallet"]),
         .executable(name: "pin-load", targets: ["pin-load"]),

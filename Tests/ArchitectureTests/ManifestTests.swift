@@ -46,6 +46,15 @@ struct ManifestTests {
         #expect(self.manifest.closure(of: "remote-pin-server").contains("AttestationVerifier"))
     }
 
+    @Test("no program but the daemon of a module loads a vendor's library, and the daemon links no store")
+    func modules() {
+        for program in ["remote-pin-server", "remote-pin-portal", "remote-pin-lab", "wallet", "pin-load"] {
+            #expect(!self.manifest.closure(of: program).contains("PKCS11"), "\(program)")
+        }
+        let linked = self.manifest.closure(of: "remote-pin-keys")
+        #expect(linked.contains("PKCS11") && linked.isDisjoint(with: ["WalletStore", "PostgreSQLStore", "AuditLog"]))
+    }
+
     @Test("the production programs link no test authority; the lab program does")
     func testAuthority() {
         for program in ["remote-pin-server", "remote-pin-portal"] {
