@@ -6,7 +6,7 @@ SHELL := /bin/bash
 
 # Required Debian packages; missing ones are installed.
 RUN_PACKAGES := libssl-dev libprotobuf-c-dev libsqlite3-dev libpq-dev libp11-kit-dev zlib1g-dev pkg-config
-KEYS_PACKAGES := $(RUN_PACKAGES) gcc libc6-dev softhsm2
+KEYS_PACKAGES := $(RUN_PACKAGES) gcc libc6-dev python3 softhsm2 swtpm tpm2-tools
 TEST_PACKAGES := $(KEYS_PACKAGES) protobuf-c-compiler openssl postgresql prometheus
 BROWSER_PACKAGES := $(RUN_PACKAGES) chromium chromium-driver nginx-light curl python3-venv
 MODEL_PACKAGES := spin gcc libc6-dev
@@ -86,7 +86,7 @@ check: test mutants-check ## test, the same under address and thread sanitizers,
 	$(MAKE) demo
 
 .PHONY: keys-test
-keys-test: packages-keys ## the daemon of a PKCS#11 module over SoftHSM with injected faults
+keys-test: packages-keys ## the daemon of a PKCS#11 module over SoftHSM with injected faults, a software TPM and a key service
 	$(SWIFT_BUILD) --build-tests
 	$(SWIFT_TEST) --skip-build --filter KeysTests $(FAILURES_LAST)
 

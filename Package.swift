@@ -332,7 +332,7 @@ let tests: [Target] = [
         WalletFlows WalletStore Wire Logging
         """
     ),
-    .tests("KeysTests", "remote-pin-keys TestSupport"),
+    .tests("KeysTests", "remote-pin-keys TestSupport Crypto"),
     .tests("WalletFlowsTests", "Secrets TestSupport Vocabulary WalletFlows"),
     .tests(
         "SimulatedPhoneTests",
