@@ -272,7 +272,7 @@ OUT := $(RELEASE_SCRATCH)/packages
 
 .PHONY: deb
 deb: packages-deb ## operators: build Debian packages with the Swift runtime linked statically; OUT=FOLDER
-	@for name in remote-pin-server remote-pin-portal remote-pin-lab wallet pin-load; do \
+	@for name in remote-pin-server remote-pin-portal remote-pin-keys remote-pin-lab wallet pin-load; do \
 		REMOTE_PIN_BUILD_ID="$(GIT_ID)" $(SWIFT_BUILD) -c release --static-swift-stdlib --scratch-path $(RELEASE_SCRATCH) --product $$name || exit 1; \
 	done
 	deploy/debian/build.sh $(RELEASE_SCRATCH)/release $(OUT)

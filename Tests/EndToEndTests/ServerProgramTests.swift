@@ -141,12 +141,12 @@ struct ServerProgramTests {
         let services = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter {
             $0.hasSuffix(".service")
         }
-        #expect(services.count == 5)
+        #expect(services.count == 6)
         for name in services {
             let unit = try String(contentsOf: folder.appending(path: name), encoding: .utf8)
             #expect(unit.contains("\nLimitCORE=1\n"), "\(name)")
             #expect(unit.contains("\nEnvironment=SWIFT_BACKTRACE=enable=no\n"), "\(name)")
-            guard ["remote-pin-server.service", "remote-pin-portal.service"].contains(name) else { continue }
+            guard ["server", "portal", "keys"].contains(where: { name == "remote-pin-\($0).service" }) else { continue }
             #expect(unit.contains("\nMemorySwapMax=0\n"), "\(name)")
             // After a failure that lasts, for example of the network, it must start again without an operator.
             #expect(unit.contains("\nStartLimitIntervalSec=0\n"), "\(name)")

@@ -2,7 +2,7 @@
 # Tests the packages' life cycle in a chroot: install, configure, serve, use with a wallet, upgrade with data kept,
 # remove, purge. Tests/Packaging/run.sh DEBS NEWER
 #
-# DEBS and NEWER are folders with the three packages, the second with a higher version. Needs root, mmdebstrap and a
+# DEBS and NEWER are folders with the four packages, the second with a higher version. Needs root, mmdebstrap and a
 # mirror of Debian 12. The chroot has no service manager, so the script starts the server with the
 # command, user and umask of its unit and receives its notifications.
 set -euo pipefail
@@ -43,7 +43,7 @@ cp "$newer"/*.deb "$root/newer/"
 say "install"
 inside apt-get update -qq
 inside sh -c 'apt-get install -y -qq --no-install-recommends /debs/*.deb' >"$work/install.out" 2>&1
-for program in remote-pin-server remote-pin-portal remote-pin-lab wallet pin-load; do
+for program in remote-pin-server remote-pin-portal remote-pin-keys remote-pin-lab wallet pin-load; do
     inside "$program" --version
     fails inside sh -c "ldd /usr/bin/$program | grep -E 'not found|libswift|/opt/'"
     must inside test -s "/usr/share/man/man1/$program.1.gz" -a -s "/usr/share/bash-completion/completions/$program"
@@ -52,6 +52,11 @@ for folder in /var/lib/remote-pin /var/lib/remote-pin-key /var/log/remote-pin; d
     must test "$(inside stat -c '%U:%G %a' "$folder")" = "remote-pin:remote-pin 700"
 done
 must inside test -x /usr/share/remote-pin-server/witness/tpm2-witness
+must inside test -x /usr/share/remote-pin-keys/tpm2-keys
+must test "$(inside stat -c '%U:%G %a' /etc/remote-pin-keys)" = "root:remote-pin-keys 750"
+# The server may open the daemon's socket, and the daemon none of the server's.
+must inside sh -c "id -nG remote-pin | tr ' ' '\n' | grep -qx remote-pin-keys"
+fails inside sh -c "id -nG remote-pin-keys | tr ' ' '\n' | grep -qx remote-pin"
 must test "$(inside stat -c '%U:%G %a' /var/lib/remote-pin-key/vault.key)" = "remote-pin:remote-pin 600"
 must test "$(inside stat -c '%U:%G %a' /etc/remote-pin/server.yaml)" = "root:remote-pin 640"
 must inside test -s /var/lib/remote-pin/data/wallets.db
@@ -154,7 +159,8 @@ wallet unlock >"$work/unlock.out" 2>&1
 stop
 
 say "remove: programs are deleted, configuration and data stay"
-inside apt-get remove -y -qq remote-pin-server remote-pin-portal remote-pin-tools >"$work/remove.out" 2>&1
+inside apt-get remove -y -qq remote-pin-server remote-pin-portal remote-pin-keys remote-pin-tools \
+    >"$work/remove.out" 2>&1
 must inside test ! -e /usr/bin/remote-pin-server -a ! -e /usr/bin/wallet
 must inside test -s /var/lib/remote-pin-key/vault.key -a -s /etc/remote-pin/server.yaml \
     -a -s /var/lib/remote-pin/data/wallets.db
@@ -164,7 +170,8 @@ inside sh -c 'apt-get install -y -qq --no-install-recommends /newer/*.deb' >"$wo
 must test "$(inside sha256sum /var/lib/remote-pin-key/vault.key /var/lib/remote-pin/lab/server/vault.key)" = "$key"
 
 say "purge: only the users remain"
-inside apt-get purge -y -qq remote-pin-server remote-pin-portal remote-pin-tools >"$work/purge.out" 2>&1
+inside apt-get purge -y -qq remote-pin-server remote-pin-portal remote-pin-keys remote-pin-tools \
+    >"$work/purge.out" 2>&1
 for path in /var/lib/remote-pin /var/lib/remote-pin-key /var/log/remote-pin /var/backups/remote-pin /etc/remote-pin \
     /run/remote-pin /usr/share/doc/remote-pin-server /usr/share/remote-pin-server; do
     must inside test ! -e "$path"

@@ -249,7 +249,8 @@ must inside systemd-analyze verify --man=no /lib/systemd/system/remote-pin-serve
     /lib/systemd/system/remote-pin-{backup,status-list,audit-verify}.{service,timer}
 
 say "remove: both services stop cleanly; configuration, data and backups stay"
-inside apt-get remove -y -qq remote-pin-server remote-pin-portal remote-pin-tools >"$work/remove.out" 2>&1
+inside apt-get remove -y -qq remote-pin-server remote-pin-portal remote-pin-keys remote-pin-tools \
+    >"$work/remove.out" 2>&1
 must inside journalctl --no-pager -u remote-pin-server --grep ' stopped' >/dev/null
 fails is_running server
 fails is_running portal
@@ -263,7 +264,8 @@ must inside systemctl start remote-pin-server
 must phone phone unlock >"$work/unlock.out"
 
 say "purge: only the users and backups remain"
-inside apt-get purge -y -qq remote-pin-server remote-pin-portal remote-pin-tools >"$work/purge.out" 2>&1
+inside apt-get purge -y -qq remote-pin-server remote-pin-portal remote-pin-keys remote-pin-tools \
+    >"$work/purge.out" 2>&1
 for path in /var/lib/remote-pin /var/lib/remote-pin-key /var/log/remote-pin /etc/remote-pin /run/remote-pin \
     /run/remote-pin-portal /usr/share/doc/remote-pin-server /usr/share/remote-pin-server \
     /lib/systemd/system/remote-pin-server.service; do

@@ -12,7 +12,7 @@ out=$(cd "$2" && pwd)
 
 # A program with the dynamic Swift runtime needs the toolchain, and its package would install without it.
 toolchain='lib(swift|dispatch|BlocksRuntime|_?Foundation)|not found'
-for name in remote-pin-server remote-pin-portal remote-pin-lab wallet pin-load; do
+for name in remote-pin-server remote-pin-portal remote-pin-keys remote-pin-lab wallet pin-load; do
     foreign=$(ldd "$programs/$name" | grep -E "$toolchain") || continue
     printf '%s needs libraries that Debian does not have; build with --static-swift-stdlib:\n%s\n' \
         "$name" "$foreign" >&2
@@ -33,9 +33,9 @@ trap 'rm -rf "$work"' EXIT
 tree=$work/remote-pin
 mkdir -p "$tree/docs"
 cp -r "$root/deploy/debian" "$tree/debian"
-rm "$tree"/debian/{build.sh,manual.py,portal.yaml}
+rm "$tree"/debian/{build.sh,manual.py,portal.yaml,token}
 cp "$root"/docs/*.md "$root"/docs/*.json "$root/README.md" "$tree/docs/"
-cp "$root/deploy/systemd/remote-pin-server.service" "$root/deploy/systemd/remote-pin-portal.service" "$tree/debian/"
+cp "$root"/deploy/systemd/remote-pin-{server,portal,keys}.service "$tree/debian/"
 cp "$root/deploy/systemd/remote-pin.tmpfiles" "$tree/debian/remote-pin-server.tmpfiles"
 
 # stage PACKAGE PROGRAM…: installs programs, manual pages and completions for one package.
@@ -54,11 +54,12 @@ stage() {
     done
 }
 # Yams, the configuration parser, bundles libyaml.
-for package in remote-pin-server remote-pin-portal remote-pin-tools; do
+for package in remote-pin-server remote-pin-portal remote-pin-keys remote-pin-tools; do
     printf '%s: embedded-library libyaml *\n' "$package" >"$tree/debian/$package.lintian-overrides"
 done
 stage remote-pin-server remote-pin-server
 stage remote-pin-portal remote-pin-portal
+stage remote-pin-keys remote-pin-keys
 stage remote-pin-tools remote-pin-lab wallet pin-load
 
 # The commented configuration from the program, with the paths of a package.
@@ -96,6 +97,9 @@ install -D -m 0755 -t "$share/maintenance" "$root"/deploy/maintenance/*
 # Ready-made witnesses (docs/witness.md).
 install -D -m 0755 -t "$share/witness" "$root"/deploy/witness/*
 install -D -m 0644 "$root/deploy/debian/portal.yaml" "$tree/stage/remote-pin-portal/etc/remote-pin/portal.yaml"
+install -D -m 0644 "$root/deploy/debian/token" "$tree/stage/remote-pin-keys/etc/remote-pin-keys/token"
+# Daemons for a TPM and for a key service (docs/keys.md).
+install -D -m 0755 -t "$tree/stage/remote-pin-keys/usr/share/remote-pin-keys" "$root"/deploy/keys/*
 
 cat >"$tree/debian/changelog" <<END
 remote-pin ($version) unstable; urgency=medium
