@@ -53,7 +53,8 @@ struct SoftToken {
 
     private func run(_ program: String, _ arguments: [String], plan: String = "") async throws -> ProgramRun {
         let variables = self.environment(plan).map { "\($0.key)=\($0.value)" }
-        return try await ServerProcess.run("/usr/bin/env", variables + [program] + arguments)
+        // A daemon that does not end fails the test instead of blocking it.
+        return try await ServerProcess.run("/usr/bin/env", variables + ["timeout", "60", program] + arguments)
     }
 
     private func succeed(_ program: String, _ arguments: [String]) async throws {
@@ -77,6 +78,12 @@ struct SoftToken {
             of: "remote-pin-keys",
             environment: self.environment(plan)
         )
+    }
+
+    /// Returns the exit status of a daemon that has reason to end.
+    static func status(of daemon: ServerProcess) async throws -> Int32 {
+        try await poll { !isRunning(daemon.processID) }
+        return await daemon.ended()
     }
 
     /// The number of calls of a module's function by all processes so far.
