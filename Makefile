@@ -118,6 +118,10 @@ mutants: packages-test ## apply one mutation at a time; a test must fail for eac
 mutants-check: ## check that every mutant still matches the sources; takes a second
 	Tests/Mutants/run.py --check
 
+.PHONY: surface
+surface: packages-test ## record the public surface anew in docs/surface.txt; docs/compatibility.md says which changes are allowed
+	REMOTE_PIN_TEST_SURFACE=record $(SWIFT_TEST) --filter PublicSurfaceTests
+
 .PHONY: model
 model: packages-model ## explore the Promela model in docs/model; fail if a mutant of it violates nothing
 	docs/model/check.sh

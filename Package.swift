@@ -385,6 +385,13 @@ let tests: [Target] = [
         """
     ),
     .tests("ArchitectureTests"),
+    .tests(
+        "PublicSurfaceTests",
+        """
+        ConfigText CProtobufC HostSystem MetricsEndpoint pin-load remote-pin-lab remote-pin-portal \
+        remote-pin-server RemotePINProto ServerSettings SimulatedPhone Telemetry TestSupport wallet Crypto
+        """
+    ),
 ]
 
 /// The archive of libFuzzer without its main function, for `make fuzz`; nil in other builds.

@@ -4,7 +4,7 @@ internal import HostSystem
 /// The exit codes of pin-load.
 ///
 /// Scripts rely on them, so their meaning never changes.
-enum PinLoadStatus: Int32 {
+enum PinLoadStatus: Int32, CaseIterable {
     case done = 0
     /// The command line, or a file named in it, is invalid.
     case usage = 1

@@ -9,7 +9,7 @@ package struct StartFailure: Error, CustomStringConvertible {
     /// The kind of problem.
     ///
     /// Its raw value is the exit status (sysexits.h).
-    package enum Kind: Int32, Sendable {
+    package enum Kind: Int32, Sendable, CaseIterable {
         /// Not an error: the command found nothing, or the operator cancelled it.
         case notDone = 1
         /// EX_USAGE: the arguments are wrong.
