@@ -10,7 +10,8 @@ KEYS_PACKAGES := $(RUN_PACKAGES) gcc libc6-dev python3 softhsm2 swtpm tpm2-tools
 TEST_PACKAGES := $(KEYS_PACKAGES) protobuf-c-compiler openssl postgresql prometheus
 BROWSER_PACKAGES := $(RUN_PACKAGES) chromium chromium-driver nginx-light curl python3-venv
 MODEL_PACKAGES := spin gcc libc6-dev
-DEB_PACKAGES := $(RUN_PACKAGES) debhelper dpkg-dev python3
+DEB_PACKAGES := $(RUN_PACKAGES) binutils debhelper dpkg-dev python3
+RELEASE_PACKAGES := $(DEB_PACKAGES) minisign mmdebstrap umoci
 # Those of PostgreSQL and etcd each start a service, which nothing here uses.
 CLUSTER_PACKAGES := $(RUN_PACKAGES) postgresql patroni etcd-server haproxy faketime iproute2 openssl python3-venv
 INTEROP_PACKAGES := $(RUN_PACKAGES) protobuf-compiler python3-venv
@@ -274,12 +275,37 @@ GIT_ID = $(shell git describe --always --dirty --abbrev=12 2>/dev/null)
 RELEASE_SCRATCH := .build-deb
 OUT := $(RELEASE_SCRATCH)/packages
 
-.PHONY: deb
-deb: packages-deb ## operators: build Debian packages with the Swift runtime linked statically; OUT=FOLDER
+# The programs contain no path of the build's folder.
+RELEASE_BUILD = REMOTE_PIN_BUILD_ID="$(GIT_ID)" REMOTE_PIN_ICU_DATA="$(CURDIR)/$(RELEASE_SCRATCH)/icu-data.o" \
+	$(SWIFT_BUILD) -c release --static-swift-stdlib --scratch-path $(RELEASE_SCRATCH) -debug-info-format none \
+	-Xswiftc -file-prefix-map -Xswiftc $(CURDIR)=/remote-pin \
+	-Xcc -ffile-prefix-map=$(CURDIR)=/remote-pin -Xcxx -ffile-prefix-map=$(CURDIR)=/remote-pin
+
+.PHONY: programs
+programs: packages-deb
+	@mkdir -p $(RELEASE_SCRATCH)
+	deploy/release/icu-data.py $(RELEASE_SCRATCH)/icu-data.o
 	@for name in remote-pin-server remote-pin-portal remote-pin-keys remote-pin-lab wallet pin-load; do \
-		REMOTE_PIN_BUILD_ID="$(GIT_ID)" $(SWIFT_BUILD) -c release --static-swift-stdlib --scratch-path $(RELEASE_SCRATCH) --product $$name || exit 1; \
+		$(RELEASE_BUILD) --product $$name || exit 1; \
 	done
+
+.PHONY: deb
+deb: programs ## operators: build Debian packages with the Swift runtime linked statically; OUT=FOLDER
 	deploy/debian/build.sh $(RELEASE_SCRATCH)/release $(OUT)
+
+# The file of a minisign key; its public key is beside it, with the ending .pub.
+KEY :=
+
+.PHONY: release
+release: OUT := $(RELEASE_SCRATCH)/published
+release: packages-release programs ## packages, image, manifests, lists of their parts, digests, signature; KEY=FILE, OUT=FOLDER
+	rm -rf $(RELEASE_SCRATCH)/published
+	deploy/release/build.sh $(RELEASE_SCRATCH)/release $(OUT) $(KEY)
+
+.PHONY: release-test
+release-test: packages-release programs ## as root: make a release twice, compare and verify it, and run its image
+	$(call install_packages,podman runc python3-venv)
+	Tests/Packaging/release.sh $(RELEASE_SCRATCH)/release
 
 .PHONY: deb-test
 deb-test: deb ## as root: test the packages from install to purge, in a chroot and in a container with systemd
@@ -304,11 +330,13 @@ define install_packages
 	command -v swift >/dev/null || { echo "Swift 6.2 or newer is needed: https://www.swift.org/install" >&2; exit 1; }
 endef
 
-.PHONY: packages-run packages-test packages-keys packages-interop packages-browser packages-cluster packages-deb packages-model
+.PHONY: packages-run packages-test packages-keys packages-interop packages-browser packages-cluster packages-deb packages-model packages-release
 packages-cluster:
 	$(call install_packages,$(CLUSTER_PACKAGES))
 packages-deb:
 	$(call install_packages,$(DEB_PACKAGES))
+packages-release:
+	$(call install_packages,$(RELEASE_PACKAGES))
 packages-model:
 	$(call install_packages,$(MODEL_PACKAGES))
 packages-run:

@@ -18,6 +18,9 @@ let buildID = (Context.environment["REMOTE_PIN_BUILD_ID"] ?? "").filter {
     $0.isLetter || $0.isNumber || ".-+".contains($0)
 }
 
+/// The object with ICU's data for release builds, made by `deploy/release/icu-data.py`.
+let icuData = Context.environment["REMOTE_PIN_ICU_DATA"]
+
 /// The products of other packages, by package.
 let libraries = [
     "hdrhistogram-swift": "Histogram",
@@ -84,7 +87,8 @@ let shared: [Target] = [
     .target(
         name: "CHostSystem",
         path: "Sources/Shared/CHostSystem",
-        cSettings: buildID.isEmpty ? [] : [.define("REMOTE_PIN_BUILD_ID", to: "\"\(buildID)\"")]
+        cSettings: buildID.isEmpty ? [] : [.define("REMOTE_PIN_BUILD_ID", to: "\"\(buildID)\"")],
+        linkerSettings: icuData.map { [.unsafeFlags([$0])] } ?? []
     ),
     .module("Sources/Shared/HostSystem", "CHostSystem Vocabulary"),
     .target(

@@ -4,6 +4,9 @@
 # PROGRAMS is the folder of a release build with the static Swift runtime; OUT receives the .deb files. The default
 # VERSION is that of the programs with their commit.
 set -euo pipefail
+# The same bytes for every user.
+umask 022
+export LC_ALL=C.UTF-8 TZ=UTC
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 programs=$(cd "$1" && pwd)

@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# Tests a release made of built programs: Tests/Packaging/release.sh PROGRAMS
+#
+# Makes it twice in different folders with a test key and compares the two. Verifies it as docs/packaging.md says, and
+# altered copies of it. Checks the lists of parts and the manifests against their schemas. Runs the image. Needs root.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+programs=$(cd "$1" && pwd)
+work=$(mktemp -d /tmp/remote-pin-release.XXXXXX)
+trap 'rm -rf "$work"' EXIT
+say() { printf '== %s ==\n' "$*"; }
+must() { "$@" || { printf 'failed: %s\n' "$*" >&2; exit 1; }; }
+fails() { if "$@" >"$work/fails.out" 2>&1; then printf 'should have failed: %s\n' "$*" >&2; exit 1; fi; }
+
+say "make it twice"
+for name in key other; do minisign -G -W -f -p "$work/$name.pub" -s "$work/$name" >/dev/null; done
+"$root/deploy/release/build.sh" "$programs" "$work/one" "$work/key"
+(
+    umask 077
+    TZ=Asia/Tokyo LANG=C "$root/deploy/release/build.sh" "$programs" "$work/further/two" "$work/key" >/dev/null
+)
+must "$root/deploy/release/compare.py" "$work/one" "$work/further/two"
+
+say "sizes"
+at_most() { must test "$(stat -c %s "$work"/one/$1)" -le $(($2 * 1000000)); }
+at_most 'remote-pin-server_*.deb' 15
+at_most 'remote-pin-tools_*.deb' 35
+at_most '*.oci.tar' 60
+
+say "verify; altered releases are found"
+verify() { (cd "$1" && minisign -V -q -p "$2" -m SHA256SUMS && sha256sum --check --quiet --strict SHA256SUMS); }
+must verify "$work/one" "$work/key.pub"
+fails verify "$work/one" "$work/other.pub"
+altered=$work/further/two
+deb=$(basename "$altered"/remote-pin-portal_*.deb)
+printf '\001' | dd of="$altered/$deb" bs=1 seek=5000 conv=notrunc status=none
+fails verify "$altered" "$work/key.pub"
+fails "$root/deploy/release/compare.py" "$work/one" "$altered"
+must grep -q "^$deb" "$work/fails.out"
+(cd "$altered" && sha256sum "$deb" | sed -i -e "/ $(sed 's/\./\\./g' <<<"$deb")\$/{r /dev/stdin" -e 'd}' SHA256SUMS)
+must sha256sum --check --quiet --strict - <<<"$(cd "$altered" && sed "s|  |  $altered/|" SHA256SUMS)"
+fails verify "$altered" "$work/key.pub"
+must grep -q 'Signature verification failed' "$work/fails.out"
+
+say "a folder with files is not overwritten; changed sources are not released"
+fails "$root/deploy/release/build.sh" "$programs" "$work/one" "$work/key"
+mkdir "$work/dirty"
+printf '#!/bin/sh\necho "remote-pin-server 1.0.0 (git 0123456789ab-dirty, protocol remote-pin/1)"\n' \
+    >"$work/dirty/remote-pin-server"
+chmod +x "$work/dirty/remote-pin-server"
+fails "$root/deploy/release/build.sh" "$work/dirty" "$work/none" "$work/key"
+
+say "the lists of parts and the manifests are valid"
+python3 -m venv "$work/venv"
+"$work/venv/bin/pip" install --quiet --disable-pip-version-check -r "$here/requirements.txt"
+"$work/venv/bin/python" - "$work/one"/*.cdx.json <<'PYTHON'
+import json, sys
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+for path in sys.argv[1:]:
+    text = open(path).read()
+    error = JsonStrictValidator(SchemaVersion.V1_6).validate_str(text)
+    if error:
+        sys.exit(f"{path}: {error}")
+    names = {part["name"]: part for part in json.loads(text)["components"]}
+    missing = {"swift-nio", "swift-crypto", "libssl3", "Swift runtime and Foundation"} - set(names)
+    if missing:
+        sys.exit(f"{path} lacks {missing}")
+    # The server links the database, the portal does not; the web server the other way round.
+    found = {"grdb.swift", "hummingbird"} & set(names)
+    expected = {"hummingbird"} if "portal" in path else {"grdb.swift"} | ({"hummingbird"} if "oci" in path else set())
+    if found != expected:
+        sys.exit(f"{path} has {found}, not {expected}")
+    if path.endswith("oci.tar.cdx.json") and not names["libssl3"].get("hashes"):
+        sys.exit(f"{path}: libssl3 has no digest")
+PYTHON
+for manifest in "$work"/one/kubernetes/*.yaml; do
+    must "$work/venv/bin/kubernetes-validate" --strict --quiet "$manifest"
+done
+digest=$(tar -xOf "$work"/one/*.oci.tar index.json |
+    python3 -c 'import json, sys; print(json.load(sys.stdin)["manifests"][0]["digest"])')
+# Every image in the manifests is this one.
+images=$(grep -h 'image: ' "$work"/one/kubernetes/*.yaml | grep -v '\*image')
+must test "$(grep -c . <<<"$images")" = 4
+must test "$(grep -c "@$digest$" <<<"$images")" = 4
+
+"$here/container.sh" "$programs" "$work/one"
+echo "release test passed"

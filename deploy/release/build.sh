@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Makes a release from built programs: packages, image, manifests, parts lists, digests and their signature.
+#
+#   deploy/release/build.sh PROGRAMS OUT [KEY]
+#
+# PROGRAMS is the folder of a release build with the static Swift runtime (`make programs`). OUT must be empty. KEY is
+# the file of a minisign key; the public key must be beside it, with the ending .pub. Without KEY nothing is signed.
+set -euo pipefail
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
+programs=$(cd "$1" && pwd)
+mkdir -p "$2"
+out=$(cd "$2" && pwd)
+[ -z "$(ls -A "$out")" ] || { echo "$out is not empty: name another folder, or remove what it has" >&2; exit 1; }
+
+said=$("$programs/remote-pin-server" --version)
+version=$(sed -E 's/^remote-pin-server ([0-9.]+) .*/\1/' <<<"$said")
+commit=$(sed -nE 's/.*\(git ([^,)]+).*/\1/p' <<<"$said")
+case $commit in
+"" | *-dirty)
+    echo "$said: the programs are not those of one commit; commit, or stash your changes, and build again" >&2
+    exit 1
+    ;;
+esac
+SOURCE_DATE_EPOCH=$(git -C "$root" log -1 --format=%ct "$commit")
+export SOURCE_DATE_EPOCH
+
+"$root/deploy/debian/build.sh" "$programs" "$out" "$version"
+"$root/deploy/container/build.sh" "$programs" "$out" "$version"
+cp "$root/CHANGELOG.md" "$out/"
+for artifact in "$out"/*.deb "$out"/*.oci.tar; do
+    "$root/deploy/release/sbom.py" "$artifact" "$version" "$commit" "$programs" >"$artifact.cdx.json"
+done
+rm "$out"/*.oci.packages
+
+cd "$out"
+find . -type f ! -name 'SHA256SUMS*' -printf '%P\0' | LC_ALL=C sort -z | xargs -0 sha256sum >SHA256SUMS
+if [ -n "${3:-}" ]; then
+    minisign -S -s "$3" -m SHA256SUMS -t "remote-pin $version, commit $commit"
+    minisign -V -q -p "$3.pub" -m SHA256SUMS
+fi
+du -h --apparent-size -- * | sort -h
