@@ -310,10 +310,8 @@ release-test: packages-release programs ## as root: make a release twice, compar
 .PHONY: deb-test
 deb-test: deb ## as root: test the packages from install to purge, in a chroot and in a container with systemd
 	$(call install_packages,mmdebstrap systemd-container)
-	rm -rf $(RELEASE_SCRATCH)/newer
-	COMPRESSION=-Znone deploy/debian/build.sh $(RELEASE_SCRATCH)/release $(RELEASE_SCRATCH)/newer 99.0
-	Tests/Packaging/run.sh $(OUT) $(RELEASE_SCRATCH)/newer
-	Tests/Packaging/units.sh $(OUT) $(RELEASE_SCRATCH)/newer
+	Tests/Packaging/run.sh $(OUT)
+	Tests/Packaging/units.sh $(OUT)
 
 .PHONY: clean
 clean: ## everyone: remove build products

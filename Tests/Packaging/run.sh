@@ -1,14 +1,13 @@
 #!/usr/bin/env bash
 # Tests the packages' life cycle in a chroot: install, configure, serve, use with a wallet, upgrade with data kept,
-# remove, purge. Tests/Packaging/run.sh DEBS NEWER
+# remove, purge. Tests/Packaging/run.sh DEBS
 #
-# DEBS and NEWER are folders with the four packages, the second with a higher version. Needs root, mmdebstrap and a
-# mirror of Debian 12. The chroot has no service manager, so the script starts the server with the
+# DEBS is the folder with the four packages; they replace an older release. Needs root, mmdebstrap and a mirror of
+# Debian 12. The chroot has no service manager, so the script starts the server with the
 # command, user and umask of its unit and receives its notifications.
 set -euo pipefail
 
 debs=$(cd "$1" && pwd)
-newer=$(cd "$2" && pwd)
 work=$(mktemp -d /tmp/remote-pin-packaging.XXXXXX)
 root=$work/root
 
@@ -36,13 +35,13 @@ mmdebstrap --quiet --variant=minbase --include=adduser bookworm "$root"
 mount -t proc proc "$root/proc"
 printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
 chmod +x "$root/usr/sbin/policy-rc.d"
-mkdir "$root/debs" "$root/newer"
+mkdir "$root/debs"
 cp "$debs"/*.deb "$root/debs/"
-cp "$newer"/*.deb "$root/newer/"
+"$(dirname "$0")/older.sh" "$debs" "$root/older"
 
 say "install"
 inside apt-get update -qq
-inside sh -c 'apt-get install -y -qq --no-install-recommends /debs/*.deb' >"$work/install.out" 2>&1
+inside sh -c 'apt-get install -y -qq --no-install-recommends /older/*.deb' >"$work/install.out" 2>&1
 for program in remote-pin-server remote-pin-portal remote-pin-keys remote-pin-lab wallet pin-load; do
     inside "$program" --version
     fails inside sh -c "ldd /usr/bin/$program | grep -E 'not found|libswift|/opt/'"
@@ -144,7 +143,8 @@ stop
 sum=$(inside sha256sum /etc/remote-pin/server.yaml)
 key=$(inside sha256sum /var/lib/remote-pin-key/vault.key /var/lib/remote-pin/lab/server/vault.key)
 old=$(inside dpkg-query -W -f '${Version}' remote-pin-server)
-inside sh -c 'apt-get install -y -qq --no-install-recommends /newer/*.deb' >"$work/upgrade.out" 2>&1
+inside sh -c 'apt-get install -y -qq --no-install-recommends -o Dpkg::Options::=--force-confold /debs/*.deb' \
+    >"$work/upgrade.out" 2>&1
 must test "$(inside dpkg-query -W -f '${Version}' remote-pin-server)" != "$old"
 must test "$(inside sha256sum /etc/remote-pin/server.yaml)" = "$sum"
 must test "$(inside sha256sum /var/lib/remote-pin-key/vault.key /var/lib/remote-pin/lab/server/vault.key)" = "$key"
@@ -166,7 +166,7 @@ must inside test -s /var/lib/remote-pin-key/vault.key -a -s /etc/remote-pin/serv
     -a -s /var/lib/remote-pin/data/wallets.db
 
 say "reinstall: the existing key and store are kept"
-inside sh -c 'apt-get install -y -qq --no-install-recommends /newer/*.deb' >"$work/again.out" 2>&1
+inside sh -c 'apt-get install -y -qq --no-install-recommends /debs/*.deb' >"$work/again.out" 2>&1
 must test "$(inside sha256sum /var/lib/remote-pin-key/vault.key /var/lib/remote-pin/lab/server/vault.key)" = "$key"
 
 say "purge: only the users remain"

@@ -1,15 +1,14 @@
 #!/usr/bin/env bash
 # Tests the packages' life cycle under systemd, in a container booted by systemd-nspawn: install, configure, start, use
-# with wallets, load and portal, back up, reload, hang, upgrade with data kept, remove, reinstall, purge.
-# Tests/Packaging/units.sh DEBS NEWER
+# with wallets, load and portal, back up, reload, hang, upgrade with data kept, downgrade, remove, reinstall, purge.
+# Tests/Packaging/units.sh DEBS
 #
-# DEBS and NEWER are folders with the three packages, the second with a higher version. Needs root, mmdebstrap,
-# systemd-container and a mirror of Debian 12. The container has only a loopback network.
+# DEBS is the folder with the three packages; they replace an older release. Needs root, mmdebstrap, systemd-container
+# and a mirror of Debian 12. The container has only a loopback network.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 debs=$(cd "$1" && pwd)
-newer=$(cd "$2" && pwd)
 work=$(mktemp -d /tmp/remote-pin-units.XXXXXX)
 root=$work/root
 
@@ -47,9 +46,9 @@ trap leave EXIT
 
 say "bootstrap Debian 12 with systemd"
 mmdebstrap --quiet --variant=minbase --include=adduser,systemd,systemd-sysv,dbus,procps,curl bookworm "$root"
-mkdir "$root/debs" "$root/newer"
+mkdir "$root/debs"
 cp "$debs"/*.deb "$root/debs/"
-cp "$newer"/*.deb "$root/newer/"
+"$here/older.sh" "$debs" "$root/older"
 chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive sh -c \
     'apt-get update -qq && apt-get install -y -qq --no-install-recommends --download-only /debs/*.deb' \
     >"$work/download.out" 2>&1
@@ -60,7 +59,7 @@ init=$(pgrep --parent "$nspawn")
 within nsenter --target "$init" --mount --pid -- systemctl is-system-running --wait >/dev/null || true
 
 say "install: no unit is started or enabled"
-inside sh -c 'apt-get install -y -qq --no-install-recommends /debs/*.deb' >"$work/install.out" 2>&1
+inside sh -c 'apt-get install -y -qq --no-install-recommends /older/*.deb' >"$work/install.out" 2>&1
 for unit in remote-pin-server remote-pin-portal; do
     must test "$(property "$unit" ActiveState) $(property "$unit" UnitFileState)" = "inactive disabled"
 done
@@ -227,9 +226,15 @@ before=$(kept)
 old=$(property remote-pin-server MainPID) old_portal=$(property remote-pin-portal MainPID)
 version() { inside dpkg-query -W -f '${Version}' remote-pin-server; }
 old_version=$(version)
-inside sh -c 'apt-get install -y -qq --no-install-recommends /newer/*.deb' >"$work/upgrade.out" 2>&1
+upgrade() {
+    inside sh -c "apt-get install -y -qq --no-install-recommends --allow-downgrades \
+        -o Dpkg::Options::=--force-confold /$1/*.deb" >"$work/upgrade.out" 2>&1
+}
+must upgrade debs
 must test "$(version)" != "$old_version"
 must test "$(kept)" = "$before"
+# The new configuration file, with settings that the old one did not have, is beside the changed one.
+must inside grep -q '^drain:' /etc/remote-pin/server.yaml.dpkg-dist
 must test "$(of /etc/remote-pin/server.yaml)" = "root:remote-pin 640"
 must another
 must test "$(property remote-pin-portal ActiveState)" = active \
@@ -240,6 +245,21 @@ pin 135790
 must phone phone unlock >"$work/unlock.out"
 ends 13 phone lost unlock >"$work/revoked.out" 2>&1
 must page -o /dev/null
+
+say "downgrade: a server that does not know the store's format serves nothing and says what to do"
+inside systemctl stop remote-pin-server
+store=$root/var/lib/remote-pin/lab/server/data/wallets.db
+format() { python3 -c 'import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute(sys.argv[2])' "$store" "$1"; }
+format 'PRAGMA user_version = 999'
+must upgrade older
+must test "$(version)" = 0.0.1
+fails inside systemctl start remote-pin-server 2>/dev/null
+must inside journalctl --no-pager -u remote-pin-server --grep 'use the server that wrote it' >/dev/null
+fails is_running server
+must upgrade debs
+format 'PRAGMA user_version = 1'
+must inside systemctl start remote-pin-server
+must phone phone unlock >"$work/unlock.out"
 
 say "systemd-analyze security"
 inside systemd-analyze security --no-pager remote-pin-server.service | tail -1
@@ -258,7 +278,7 @@ must inside test ! -e /usr/bin/remote-pin-server -a ! -e /usr/bin/remote-pin-por
 must test "$(kept)" = "$before"
 
 say "reinstall: the existing data is kept and the wallet opens"
-inside sh -c 'apt-get install -y -qq --no-install-recommends /newer/*.deb' >"$work/again.out" 2>&1
+inside sh -c 'apt-get install -y -qq --no-install-recommends /debs/*.deb' >"$work/again.out" 2>&1
 must test "$(kept)" = "$before"
 must inside systemctl start remote-pin-server
 must phone phone unlock >"$work/unlock.out"
