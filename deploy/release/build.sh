@@ -22,6 +22,11 @@ case $commit in
     exit 1
     ;;
 esac
+# Units, documents and manifests come from the tree.
+if [ "$(git -C "$root" describe --always --dirty --abbrev=12)" != "$commit" ]; then
+    echo "the programs are those of $commit and the files are not: check it out, or build again" >&2
+    exit 1
+fi
 SOURCE_DATE_EPOCH=$(git -C "$root" log -1 --format=%ct "$commit")
 export SOURCE_DATE_EPOCH
 
