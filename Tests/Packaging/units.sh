@@ -3,7 +3,7 @@
 # with wallets, load and portal, back up, reload, hang, upgrade with data kept, downgrade, remove, reinstall, purge.
 # Tests/Packaging/units.sh DEBS
 #
-# DEBS is the folder with the three packages; they replace an older release. Needs root, mmdebstrap, systemd-container
+# DEBS is the folder with the four packages; they replace an older release. Needs root, mmdebstrap, systemd-container
 # and a mirror of Debian 12. The container has only a loopback network.
 set -euo pipefail
 
