@@ -32,22 +32,9 @@ struct HinderedStore: WalletStore {
 
     func isSolutionRevoked() async throws(StoreError) -> Bool { try await self.store.isSolutionRevoked() }
 
-    func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int {
-        try await self.store.sweep(unopenedSince: limit)
-    }
-
-    func revoke(
-        recoveryCode mac: RecoveryCodeMAC,
-        at now: Timestamp
-    ) async throws(StoreError) -> RecoveryCodeRevocationOutcome {
-        try await self.store.revoke(recoveryCode: mac, at: now)
-    }
-
-    func wallets(linkedTo mac: RecoveryCodeMAC) async throws(StoreError) -> [WalletID] {
-        try await self.store.wallets(linkedTo: mac)
-    }
-
     var newestRoot: SignedRoot? { self.store.newestRoot }
     var commitLatency: CommitLatency { self.store.commitLatency }
     var expectedSteps: ExpectedSteps { self.store.expectedSteps }
+    var limits: StepLimits { self.store.limits }
+    var sweepCursor: SweepCursor { self.store.sweepCursor }
 }
