@@ -42,7 +42,6 @@ must grep -q "^$deb" "$work/fails.out"
 (cd "$altered" && sha256sum "$deb" | sed -i -e "/ $(sed 's/\./\\./g' <<<"$deb")\$/{r /dev/stdin" -e 'd}' SHA256SUMS)
 must sha256sum --check --quiet --strict - <<<"$(cd "$altered" && sed "s|  |  $altered/|" SHA256SUMS)"
 fails verify "$altered" "$work/key.pub"
-must grep -q 'Signature verification failed' "$work/fails.out"
 
 say "a folder with files is not overwritten; changed sources are not released"
 fails "$root/deploy/release/build.sh" "$programs" "$work/one" "$work/key"

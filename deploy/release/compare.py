@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import zlib
 from pathlib import Path
 
 
@@ -26,10 +27,13 @@ def members(content, name):
             parts[head[:16].decode().strip() + " (time, owner, mode)"] = head[16:48]
             place += 60 + size + size % 2
         return parts
-    if content[:6] == b"\xfd7zXZ\0":
-        return {"": lzma.decompress(content)}
-    if content[:2] == b"\x1f\x8b":
-        return {"": gzip.decompress(content)}
+    unpack = {b"\xfd7zXZ\0": lzma.decompress, b"\x1f\x8b": gzip.decompress}
+    for start, function in unpack.items():
+        if content.startswith(start):
+            try:
+                return {"": function(content)}
+            except (lzma.LZMAError, zlib.error, EOFError, OSError):
+                return None  # damaged
     if content[257:262] == b"ustar":
         parts = {}
         with tarfile.open(fileobj=io.BytesIO(content)) as archive:
