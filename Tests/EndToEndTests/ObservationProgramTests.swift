@@ -34,7 +34,7 @@ struct ObservationProgramTests {
             "remote_pin_metrics_refused_total{reason=\"unknown\"} 0",
             "remote_pin_metrics_refused_total{reason=\"labels\"} 0",
         ] { #expect(metrics.contains("\n\(line)\n"), "\(line)") }
-        // Every metric of the catalog is present, except those of the portal and those without a first time.
+        // Every metric of the catalog is present, except those of other programs and those without a first time.
         let absent: Set<Substring> = [
             "remote_pin_backup_timestamp_seconds", "remote_pin_audit_verified_timestamp_seconds",
             // Those of a store with several servers.
@@ -46,7 +46,7 @@ struct ObservationProgramTests {
         let page = try await ServerProcess.run("remote-pin-server", ["metrics"]).output
         let names = page.split(separator: "\n").filter { !$0.hasPrefix(" ") }.map { $0.prefix { $0 != "{" } }
         try #require(names.count > 20)
-        for name in names where !absent.contains(name) && !name.hasPrefix("remote_pin_portal_") {
+        for name in names where !absent.contains(name) && !name.contains(/^remote_pin_(portal|keys)_/) {
             #expect(metrics.contains("# TYPE \(name) "), "\(name)")
         }
 
