@@ -52,8 +52,12 @@ extension Transitions {
         guard state.waiting >= 0, case let number = Int(state.waiting), number <= Self.revoking else { return }
         let reply = Input(event: .reply(self.runs.reply(state[number].reply)), time: state.time)
         let next = try self.runs.node(after: state[number].node, reply, place: self.place(of: number))
+        let finding = self.runs[next].finding
+        // A call that goes on with another step ends with that one: a session that began for a wallet whose revocation
+        // was read before, and lost by a failover since, begins again with the wallet's keys.
+        guard finding.operation == nil else { return }
         var isAnswered = true
-        switch self.runs[next].finding.answer {
+        switch finding.answer {
         case nil, .refused: isAnswered = false
         case .session, .right, .changed, .wrong, .blocked, .revoked, .revocationConfirmed: break
         }
