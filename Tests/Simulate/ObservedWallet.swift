@@ -35,6 +35,10 @@ final class ObservedWallet {
     private(set) var answers = 0
     /// The attempts whose wrong verdict was told since the last right PIN.
     private var wrong: Set<AttemptID> = []
+    /// The wrong verdicts told until an entry of the right PIN whose answer never left the server.
+    ///
+    /// If it was judged, they no longer count.
+    private var wrongBeforeLostRight = 0
     /// The wrong verdicts that restores since then allow besides; nil after one whose rule promises less.
     private var allowedByRestores: Int? = 0
     /// The number of answers from a database that lacks commits.
@@ -98,7 +102,7 @@ final class ObservedWallet {
         else { return nil }
         switch verdict {
         case .pinValid, .pinChanged, .recoveryCodeLinked, .deletionCode:
-            (self.wrong, self.allowedByRestores) = ([], 0)
+            (self.wrong, self.wrongBeforeLostRight, self.allowedByRestores) = ([], 0, 0)
             var problem = self.told(isBlocked: false, began: began)
             if case .pinValid(let share, let next) = verdict {
                 problem = problem ?? self.given(share, next: next, began: began)
@@ -107,7 +111,7 @@ final class ObservedWallet {
         case .wrong(let state):
             self.wrong.insert(body.attemptID)
             if let allowed = self.allowedByRestores {
-                let most = rules.policy.allowance + allowed
+                let most = rules.policy.allowance + self.wrongBeforeLostRight + allowed
                 guard self.wrong.count <= most else {
                     return "clients received \(self.wrong.count) wrong verdicts; the policy allows \(most)"
                 }
@@ -116,6 +120,14 @@ final class ObservedWallet {
         case .blocked: return self.told(isBlocked: false, began: began)
         case .blockedPermanently: return self.told(isBlocked: true, began: began)
         }
+    }
+
+    /// The server will not answer a call, but may have carried it out.
+    func answerStayed(to call: Call) {
+        guard case .instruct(let instruct) = call, let body = try? InstructBody(decoding: instruct.body),
+            let current = self.keys[body.pinKeyID], body.candidate == current.key
+        else { return }
+        self.wrongBeforeLostRight = self.wrong.count
     }
 
     /// Notes a share that leaves the server, and the one that is to replace it.

@@ -42,6 +42,8 @@ final class Observer: @unchecked Sendable {
         var operation: Int?
         /// The number of the wallet's answers when the request was sent.
         var began = 0
+        /// Whether the answer has left the server.
+        var hasLeft = false
     }
 
     init(_ scheduler: Scheduler, _ rules: CheckerRules, isShared: Bool) {
@@ -169,6 +171,7 @@ final class Observer: @unchecked Sendable {
         let waiting = self.waiting.removeValue(forKey: link.number) ?? [:]
         for (_, waiting) in waiting.sorted(by: { $0.key < $1.key }) {
             guard let operation = waiting.operation, let wallet = self.walletOf[link.number] else { continue }
+            if !waiting.hasLeft { self.wallets[wallet]?.answerStayed(to: waiting.call) }
             self.check(self.wallets[wallet]?.history?.lose(operation, at: self.now), wallet)
         }
     }
@@ -225,6 +228,7 @@ final class Observer: @unchecked Sendable {
         if let id = self.walletOf[connection], let waiting = self.waiting[connection]?[response.id] {
             let wallet = self.wallet(id)
             if self.isLossy { wallet.answersInLoss += 1 }
+            self.waiting[connection]?[response.id]?.hasLeft = true
             let problem = wallet.answered(waiting.call, response.result, began: waiting.began, self.rules)
             if let problem { self.report("\(self.names[id]): \(problem)", isGain: true) }
             if response.result.statesPermanentBlock, !self.blocked.contains(id), !self.hasRejectedEntries {
