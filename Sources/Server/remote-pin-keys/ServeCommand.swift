@@ -17,7 +17,7 @@ internal import Vocabulary
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Serve HMAC-SHA256 under the token's keys on a Unix socket, for the server's `vault.socket`.",
+        abstract: "Serve HMAC-SHA256 under the token's keys on a Unix socket.",
         discussion: """
             A request is one line, and so is the answer. A connection has one request at a time:
 
