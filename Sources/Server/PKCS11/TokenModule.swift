@@ -159,28 +159,25 @@ internal import Synchronization
         return length <= bytes.count ? Array(bytes.prefix(Int(length))) : nil
     }
 
-    /// Makes a random key in the token, or stores `value` as one.
+    /// Makes a random key in the token.
     ///
     /// - Returns: Whether the token limits the key to HMAC-SHA256.
-    package func makeKey(_ label: String, value: [UInt8]? = nil, in session: UInt) throws(TokenError) -> Bool {
-        let common = KeyTemplate.attributes.map { ($0.type, $0.value) } + [(CKA_LABEL, Array(label.utf8))]
-        let length = value.map { (CKA_VALUE, $0) } ?? (CKA_VALUE_LEN, KeyTemplate.bytes(KeyTemplate.byteCount))
+    package func makeKey(_ label: String, in session: UInt) throws(TokenError) -> Bool {
+        let own = [(CKA_LABEL, Array(label.utf8)), (CKA_VALUE_LEN, KeyTemplate.bytes(KeyTemplate.byteCount))]
+        let common = KeyTemplate.attributes.map { ($0.type, $0.value) } + own
         let limit = (CKA_ALLOWED_MECHANISMS, KeyTemplate.bytes(CKM_SHA256_HMAC))
         do throws(TokenError) {
-            try self.makeKey(common + [length, limit], isNew: value == nil, in: session)
+            try self.makeKey(common + [limit], in: session)
             return true
         } catch  where error.code == CKR_ATTRIBUTE_TYPE_INVALID {
-            try self.makeKey(common + [length], isNew: value == nil, in: session)
+            try self.makeKey(common, in: session)
             return false
         }
     }
 
-    private func makeKey(_ template: [(UInt, [UInt8])], isNew: Bool, in session: UInt) throws(TokenError) {
+    private func makeKey(_ template: [(UInt, [UInt8])], in session: UInt) throws(TokenError) {
         var (mechanism, key) = (unsafe CK_MECHANISM(), CK_OBJECT_HANDLE(0))
         unsafe mechanism.mechanism = CKM_GENERIC_SECRET_KEY_GEN
-        guard isNew else {
-            return try unsafe self.call("C_CreateObject", template) { unsafe $0.C_CreateObject(session, $1, $2, &key) }
-        }
         try unsafe self.call("C_GenerateKey", template) { unsafe $0.C_GenerateKey(session, &mechanism, $1, $2, &key) }
     }
 
@@ -202,9 +199,8 @@ internal import Synchronization
         _ template: [(type: UInt, value: [UInt8])],
         _ body: (borrowing CK_FUNCTION_LIST, UnsafeMutablePointer<CK_ATTRIBUTE>?, UInt) -> CK_RV
     ) throws(TokenError) {
-        // One buffer for all values, which may include a key.
+        // One buffer for all values.
         var bytes = template.flatMap(\.value)
-        defer { bytes.wipe() }
         try self.call(name) { functions in
             unsafe bytes.withUnsafeMutableBytes { buffer in
                 var (attributes, place) = (unsafe [CK_ATTRIBUTE](), 0)

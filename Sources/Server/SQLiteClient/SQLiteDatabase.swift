@@ -158,5 +158,4 @@ package struct SQLiteRow: Hashable, Sendable {
     package func textIfAny(_ column: Int) -> String? {
         if case .text(let text) = self.values[column] { text } else { nil }
     }
-
 }
