@@ -17,6 +17,11 @@ package struct ProgramRun: Sendable {
     package let output: String
 }
 
+/// A program did not end in time and was sent SIGTERM.
+package struct DidNotEnd: Error {
+    let output: String
+}
+
 /// The real server program in a separate process, as built next to the tests.
 package final class ServerProcess: Sendable {
     package typealias NotReady = ServerProgram.NotReady
@@ -78,6 +83,8 @@ package final class ServerProcess: Sendable {
     package func terminate() async -> Int32 { await self.program.terminate() }
 
     /// Runs a program to its end: one of this package by name, or any other by its path.
+    ///
+    /// - Throws: ``DidNotEnd`` after five minutes, such as for a server that starts although it should refuse to.
     package static func run(_ program: String, _ arguments: [String]) async throws -> ProgramRun {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: program.hasPrefix("/") ? program : Programs.path(program))
@@ -87,7 +94,10 @@ package final class ServerProcess: Sendable {
         let log = ProgramOutput(of: process)
         let exit = ProcessExit(of: process)
         try process.run()
-        await log.isClosed()
+        guard await happens(within: .seconds(300), { await log.isClosed() }) else {
+            process.terminate()
+            throw DidNotEnd(output: log.text)
+        }
         return ProgramRun(exitCode: await exit.status(), output: log.text)
     }
 }
