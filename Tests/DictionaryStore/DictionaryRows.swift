@@ -120,7 +120,7 @@ package final class DictionaryRows: Rows {
         let place = WalletKey(number: self.tables.lastPlace)
         self.tables.wallets[registration.walletID] = WholeWallet(
             id: registration.walletID,
-            attempts: KeptAttempts().encoded(of: registration.walletID, by: self.key),
+            attempts: KeptAttempts(as: self.key.form).encoded(of: registration.walletID, by: self.key),
             row: WalletRow(registering: registration, as: place, in: self.facts.epoch),
             next: NextShares(),
             deletionDigest: registration.deletionCode?.digest.bytes,

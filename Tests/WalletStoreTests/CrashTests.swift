@@ -13,6 +13,7 @@ struct CrashTests {
     private static let wallets = 8
     private static let kills = 20
 
+    /// Each killed process also rewrites all records, in the wide form or back in the first one.
     @Test("every answered attempt is counted, no allowance grows and no right PIN stays counted")
     func killed() async throws {
         let folder = TemporaryFolder()
@@ -24,12 +25,17 @@ struct CrashTests {
             let path = folder.path
             let dieAfter = Int(seed) % 97 + (round * 61) % 230
             let roundSeed = seed &+ UInt64(round)
+            let isWide = round.isMultiple(of: 2)
             await #expect(processExitsWith: .signal(SIGKILL)) {
-                [path = path as String, dieAfter = dieAfter as Int, roundSeed = roundSeed as UInt64] in
-                try await CrashTests.guessUntilKilled(in: path, dieAfter: dieAfter, seed: roundSeed)
+                [
+                    path = path as String, dieAfter = dieAfter as Int, roundSeed = roundSeed as UInt64,
+                    isWide = isWide as Bool
+                ] in
+                let key = isWide ? RecordKey.wide : .reading
+                try await CrashTests.guessUntilKilled(in: path, by: key, dieAfter: dieAfter, seed: roundSeed)
             }
             try Self.read(folder.path + "/answers", into: &told)
-            let store = try folder.store()
+            let store = try folder.store(by: .reading)
             for index in 0..<Self.wallets {
                 let failures = try await store.failures(of: try Self.walletID(index))
                 // One attempt may have been in progress: wrong and counted, or right and acquitted, or neither.
@@ -80,12 +86,21 @@ struct CrashTests {
     }
 
     /// Each wallet guesses, mostly wrong; each answer is written to a file as soon as it is known.
-    private static func guessUntilKilled(in folder: String, dieAfter: Int, seed: UInt64) async throws {
-        let store = try SQLiteWalletStore.open(folder: folder, key: .test)
+    private static func guessUntilKilled(
+        in folder: String,
+        by key: RecordKey,
+        dieAfter: Int,
+        seed: UInt64
+    ) async throws {
+        let store = try SQLiteWalletStore.open(folder: folder, key: key)
         let answers = try FileHandle(forWritingTo: try Self.emptyFile(folder + "/answers"))
         let policy = try #require(AttemptPolicy(rounds: 16, attemptsPerRound: 16, blocks: []))
         let countdown = Countdown(from: dieAfter)
         try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                var next: UInt64?
+                repeat { next = try await store.checkRecords(after: next, limit: 1).next } while next != nil
+            }
             for index in 0..<Self.wallets {
                 group.addTask {
                     var random = SeededGenerator(seed: seed &+ UInt64(index) << 32)

@@ -18,7 +18,7 @@ struct RecordTests {
         let wallet = try await self.wallet(failures: 3)
         try self.connected { connection in
             let good = try connection.record()
-            #expect(good.count == KeptAttempts.byteCount)
+            #expect(good.count == KeptAttempts.byteCount(of: .first))
             var bad = [[UInt8](repeating: 0, count: good.count), [], good.dropLast(8), good + [0]]
             for bit in 0..<(8 * good.count) {
                 var bytes = good

@@ -44,6 +44,57 @@ struct SchemaMigrationTests {
         #expect(throws: StoreOpenError.newerVersion(found: 3, known: old)) { try self.folder.store() }
     }
 
+    @Test("after a migration, records are widened in steps between judged PINs, also if a step was cut off by a kill")
+    func widened() async throws {
+        let store = try self.folder.store()
+        var wallets: [TestWallet] = []
+        for _ in 0..<3 { wallets.append(try await TestWallet(in: store)) }
+        for wallet in wallets { _ = try await store.outcome(of: wallet.attempt(right: false)) }
+        await store.close()
+        let ids = wallets.map(\.id)
+        let attempts = try [true, false, false].map { right in try wallets.map { try $0.attempt(right: right) } }
+        try self.inFile { db in
+            try self.next.migrate(db, creating: false)
+            let connection = try StoreConnection(db, key: .wide)
+            let writer = BatchWriter(connection: connection, onFatal: { fatalError("\($0)") })
+            func run(_ steps: [@Sendable (StoreConnection) throws -> Void]) {
+                writer.run(
+                    steps.map { step in
+                        CommitQueue.PendingStep(
+                            run: { connection in
+                                try step(connection)
+                                return {}
+                            },
+                            refuse: { Issue.record("\($0)") }
+                        )
+                    }
+                )
+            }
+            run([
+                { _ = try $0.step(attempts[1][0]) }, { try RewriteRecords(Array(ids[..<2])).run(in: $0) },
+                { _ = try $0.step(attempts[1][1]) }, { _ = try $0.step(attempts[2][0]) },
+            ])
+            #expect(try self.records(in: connection).map(\.width) == [86, 86, 62])
+            try connection.begin()
+            try RewriteRecords(ids).run(in: connection)
+            _ = try connection.step(attempts[0][2])
+        }
+        try self.inFile { db in
+            let connection = try StoreConnection(db, key: .wide)
+            #expect(try self.records(in: connection).map(\.width) == [86, 86, 62])
+            #expect(try self.records(in: connection).map(\.failures) == [3, 2, 1])
+            try RewriteRecords(ids).run(in: connection)
+            #expect(try self.records(in: connection).map(\.width) == [86, 86, 86])
+            #expect(try self.records(in: connection).map(\.failures) == [3, 2, 1])
+        }
+    }
+
+    private func records(in connection: StoreConnection) throws -> [(width: Int, failures: Int?)] {
+        try connection.records(.next(after: nil, limit: 9)).wallets.map { record in
+            (record.whole?.attempts.count ?? 0, record.whole?.attempts(by: connection.key)?.record.failures)
+        }
+    }
+
     @Test("a migration that fails leaves the store in the version before it, and the next opening continues there")
     func failed() async throws {
         let store = try self.folder.store()

@@ -27,11 +27,11 @@ enum StorePlace: Sendable {
     case postgreSQL(PostgreSQLPlace)
     case dictionary(DictionaryStore.Contents)
 
-    func open() async throws -> any ServedStore {
+    func open(by key: RecordKey = .test) async throws -> any ServedStore {
         switch self {
-        case .sqlite(let folder): try folder.store()
-        case .postgreSQL(let place): try await place.open()
-        case .dictionary(let contents): DictionaryStore(contents, by: .test)
+        case .sqlite(let folder): try folder.store(by: key)
+        case .postgreSQL(let place): try await place.open(by: key)
+        case .dictionary(let contents): DictionaryStore(contents, by: key)
         }
     }
 

@@ -6,8 +6,8 @@ import Testing
 import WalletStore
 
 extension TemporaryFolder {
-    func store() throws -> SQLiteWalletStore {
-        try SQLiteWalletStore.open(folder: self.path, key: .test, creating: true)
+    func store(by key: RecordKey = .test) throws -> SQLiteWalletStore {
+        try SQLiteWalletStore.open(folder: self.path, key: key, creating: true)
     }
 
     /// The contents of the database and its log.
@@ -25,6 +25,8 @@ extension TemporaryFolder {
 
 extension RecordKey {
     /// The key of the stores of these tests; the same in killed processes.
-    static let test = RecordKey(SecretBytes(copying: [UInt8](repeating: 1, count: 32)))
-    static let other = RecordKey(SecretBytes(copying: [UInt8](repeating: 2, count: 32)))
+    static let test = RecordKey(RecordKey.secret(1))
+    static let other = RecordKey(RecordKey.secret(2))
+
+    static func secret(_ byte: UInt8) -> SecretBytes { SecretBytes(copying: [UInt8](repeating: byte, count: 32)) }
 }

@@ -172,9 +172,9 @@ extension AttemptPolicy {
     }
 }
 
-/// The stored form of a record, which is always ``byteCount`` bytes long.
+/// The stored form of a record, which is always as long as the form says.
 ///
-///     0       version of the form, 1
+///     0       number of the form
 ///     1       bit 0: permanently blocked · bit 1: a block exists · bit 2: a last wrong attempt exists
 ///     2–3     wrong PINs since the last right one
 ///     4–11    end of the block, milliseconds since 1970
@@ -182,29 +182,41 @@ extension AttemptPolicy {
 ///     20–35   id of the last wrong attempt
 ///     36–37   wrong PINs that were judged since the last right one
 ///     38–45   time of the last of them, milliseconds since 1970
+///     46–     zeros, in a wider form
 ///
 /// Numbers are big-endian, and absent values are zero. Because the width is fixed, a full disk cannot reveal whether a
 /// PIN was right.
 extension AttemptRecord {
-    /// The length of every encoded record.
-    package static let byteCount = 46
+    /// A form of stored records.
+    ///
+    /// Each form is wider than the ones before it.
+    package struct Form: Hashable, Sendable {
+        package let number: UInt8
+        /// The length of every record in this form.
+        package let byteCount: Int
 
-    private static let form: UInt8 = 1
+        package init(number: UInt8, byteCount: Int) {
+            (self.number, self.byteCount) = (number, byteCount)
+        }
+
+        package static let first = Form(number: 1, byteCount: 46)
+    }
+
     private static let permanentFlag: UInt8 = 1
     private static let blockFlag: UInt8 = 2
     private static let attemptFlag: UInt8 = 4
     private static let noAttempt = [UInt8](repeating: 0, count: 16)
 
     /// Encodes the record in its stored form.
-    package func encoded() -> [UInt8] {
+    package func encoded(as form: Form = .first) -> [UInt8] {
         var flags: UInt8 = 0
         if self.isBlockedPermanently { flags |= Self.permanentFlag }
         if self.block != nil { flags |= Self.blockFlag }
         if self.lastWrongAttempt != nil { flags |= Self.attemptFlag }
         var bytes: [UInt8] = []
         // Leave room for the fields that the store appends.
-        bytes.reserveCapacity(Self.byteCount + 16)
-        bytes.append(Self.form)
+        bytes.reserveCapacity(form.byteCount + 16)
+        bytes.append(form.number)
         bytes.append(flags)
         bytes.append(bigEndian: UInt64(self.failures), byteCount: 2)
         bytes.append(bigEndian: UInt64(bitPattern: self.block?.end.milliseconds ?? 0), byteCount: 8)
@@ -212,14 +224,15 @@ extension AttemptRecord {
         bytes.append(contentsOf: self.lastWrongAttempt?.bytes ?? Self.noAttempt)
         bytes.append(bigEndian: UInt64(self.wrongPINs), byteCount: 2)
         bytes.append(bigEndian: UInt64(bitPattern: self.lastWrong?.milliseconds ?? 0), byteCount: 8)
+        bytes.append(contentsOf: repeatElement(0, count: form.byteCount - bytes.count))
         return bytes
     }
 
-    /// Decodes a record encoded by ``encoded()``.
+    /// Decodes a record encoded by ``encoded(as:)``.
     ///
     /// Nothing else is accepted, because a damaged record must not be mistaken for one with fewer failures.
-    package init?(decoding bytes: [UInt8]) {
-        guard bytes.count == Self.byteCount, bytes[0] == Self.form else { return nil }
+    package init?(decoding bytes: [UInt8], as form: Form = .first) {
+        guard bytes.count == form.byteCount, bytes[0] == form.number else { return nil }
         let flags = bytes[1]
         guard flags & ~(Self.permanentFlag | Self.blockFlag | Self.attemptFlag) == 0 else { return nil }
         self.init()
@@ -243,7 +256,7 @@ extension AttemptRecord {
         self.wrongPINs = Int(bytes[36..<38].bigEndian)
         let lastWrong = Timestamp(milliseconds: Int64(bitPattern: bytes[38..<46].bigEndian))
         if self.wrongPINs > 0 { self.lastWrong = lastWrong } else if lastWrong.milliseconds != 0 { return nil }
-        guard self.wrongPINs <= self.failures else { return nil }
+        guard self.wrongPINs <= self.failures, Self.isZero(bytes[Form.first.byteCount...]) else { return nil }
     }
 
     private static func isZero(_ bytes: ArraySlice<UInt8>) -> Bool {

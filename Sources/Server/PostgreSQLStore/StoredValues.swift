@@ -1,3 +1,4 @@
+internal import PINPolicy
 internal import PostgreSQLClient
 internal import Secrets
 internal import Vocabulary
@@ -74,22 +75,23 @@ struct StoredValues: HeldWallet, Sendable {
     }
 
     /// A newly registered wallet.
-    init(registering registration: NewRegistration, epoch: UInt32) {
+    init(registering registration: NewRegistration, epoch: UInt32, as form: AttemptRecord.Form) {
         self.id = registration.walletID
         self.onFile = []
         self.version = 1
         self.shareKey = SecretBytes.random(count: NarrowRow.shareKeyByteCount).exposedBytes()
         let row = WalletRow(registering: registration, as: WalletKey(number: 0), in: epoch)
-        self.wallet = StoredWallet(row: row, attempts: KeptAttempts(), next: NextShares())
+        self.wallet = StoredWallet(row: row, attempts: KeptAttempts(as: form), next: NextShares())
     }
 
     /// Creates the values of a wallet from another store, with its attempts unchanged and its number of writes.
     init(copying wallet: WholeWallet) {
         self.id = wallet.id
-        self.onFile = wallet.attempts
         self.version = 1
         // rule: copy-share-key-shared
         self.shareKey = SecretBytes.random(count: NarrowRow.shareKeyByteCount).exposedBytes()
+        let state = wallet.row.state
+        self.onFile = NarrowRow(attempts: wallet.attempts, state: state, version: 1, shareKey: self.shareKey).encoded()
         self.wallet = StoredWallet(row: wallet.row, attempts: nil, next: wallet.next)
         // Counted by `narrow(by:)`.
         self.wallet.row.state.writes &-= 1
@@ -102,7 +104,7 @@ struct StoredValues: HeldWallet, Sendable {
         var state = self.wallet.row.state
         state.writes &+= 1
         let attempts =
-            self.wallet.attempts?.encoded(of: self.id, by: key) ?? [UInt8](self.onFile[..<KeptAttempts.byteCount])
+            self.wallet.attempts?.encoded(of: self.id, by: key) ?? NarrowRow.attempts(in: self.onFile)
         // Once the wallet has ended, nothing opens earlier copies of its shares.
         let shareKey = state.revocation == nil ? self.shareKey : [UInt8](repeating: 0, count: self.shareKey.count)
         return NarrowRow(attempts: attempts, state: state, version: self.version, shareKey: shareKey).encoded()
@@ -165,12 +167,12 @@ private struct ShareSeal {
     }
 }
 
-/// A wallet's narrow row: everything that must change atomically with a verdict, always ``byteCount`` bytes long.
+/// A wallet's narrow row: everything that must change atomically with a verdict.
 ///
-///     0–61    the attempts: record, number of judged attempts, MAC (``KeptAttempts``)
-///     62–85   revocation, counter of assertions, epoch, number of writes (``WalletState``)
-///     86–93   version of the wide row
-///     94–125  the key under which the wide row's shares are sealed; zeros once the wallet has ended
+///     62 or more bytes  the attempts: record, number of judged attempts, MAC (``KeptAttempts``)
+///     24                revocation, counter of assertions, epoch, number of writes (``WalletState``)
+///     8                 version of the wide row
+///     32                the key under which the wide row's shares are sealed; zeros once the wallet has ended
 ///
 /// A write compares the whole value with the one that the decision was based on, so no decision relies on a stale part.
 struct NarrowRow {
@@ -181,10 +183,11 @@ struct NarrowRow {
     var shareKey: [UInt8]
 
     static let shareKeyByteCount = 32
-    private static let stateStart = KeptAttempts.byteCount
-    private static let versionStart = NarrowRow.stateStart + WalletState.byteCount
-    private static let keyStart = NarrowRow.versionStart + 8
-    static let byteCount = NarrowRow.keyStart + NarrowRow.shareKeyByteCount
+    /// The length of everything after the attempts.
+    private static let restByteCount = WalletState.byteCount + 8 + NarrowRow.shareKeyByteCount
+
+    /// The encoded attempts of a narrow row.
+    static func attempts(in bytes: [UInt8]) -> [UInt8] { [UInt8](bytes.dropLast(Self.restByteCount)) }
 
     init(attempts: [UInt8], state: WalletState, version: Int64, shareKey: [UInt8]) {
         self.attempts = attempts
@@ -195,13 +198,14 @@ struct NarrowRow {
 
     /// Decodes only the output of ``encoded()``, except for the attempts.
     init?(decoding bytes: [UInt8]) {
-        guard bytes.count == Self.byteCount,
-            let state = WalletState(decoding: [UInt8](bytes[Self.stateStart..<Self.versionStart]))
+        let rest = bytes.suffix(Self.restByteCount)
+        guard rest.count == Self.restByteCount,
+            let state = WalletState(decoding: [UInt8](rest.prefix(WalletState.byteCount)))
         else { return nil }
-        self.attempts = [UInt8](bytes[..<Self.stateStart])
+        self.attempts = Self.attempts(in: bytes)
         self.state = state
-        self.version = Int64(bitPattern: bytes[Self.versionStart..<Self.keyStart].bigEndian)
-        self.shareKey = [UInt8](bytes[Self.keyStart...])
+        self.version = Int64(bitPattern: rest.dropFirst(WalletState.byteCount).prefix(8).bigEndian)
+        self.shareKey = [UInt8](rest.suffix(Self.shareKeyByteCount))
     }
 
     /// The attempts, or nil if this server did not write them for this wallet.
@@ -211,7 +215,7 @@ struct NarrowRow {
 
     func encoded() -> [UInt8] {
         var bytes = self.attempts
-        bytes.reserveCapacity(Self.byteCount)
+        bytes.reserveCapacity(bytes.count + Self.restByteCount)
         bytes += self.state.encoded()
         bytes.append(bigEndian: UInt64(bitPattern: self.version), byteCount: 8)
         return bytes + self.shareKey

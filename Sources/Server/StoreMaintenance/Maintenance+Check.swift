@@ -30,7 +30,7 @@ extension Maintenance {
         if isDue { await self.check() }
     }
 
-    /// Checks every attempt record and reports the damaged ones.
+    /// Checks every attempt record, reports the damaged ones, and rewrites those in an earlier form.
     package func check() async {
         do {
             let damaged = try await self.damagedRecords()
@@ -50,7 +50,7 @@ extension Maintenance {
     private func damagedRecords() async throws -> [WalletID] {
         var (damaged, cursor): ([WalletID], UInt64?) = ([], nil)
         repeat {
-            let check = try await self.parts.store.damagedWallets(after: cursor, limit: Self.stepSize)
+            let check = try await self.parts.store.checkRecords(after: cursor, limit: Self.stepSize)
             damaged += check.wallets
             cursor = check.next
             if cursor != nil { try await Task.sleep(for: Self.pause) }

@@ -334,7 +334,7 @@ struct ChangedDatabaseTests {
 
     @Test("a row that the database did not store as it was sent gets no verdict")
     func otherRow() throws {
-        let (wallet, row) = (WalletID.random(), [UInt8](repeating: 7, count: NarrowRow.byteCount))
+        let (wallet, row) = (WalletID.random(), [UInt8](repeating: 7, count: 126))
         #expect(try JudgingWorker.written(wallet.bytes + row, of: [wallet: row]) == [wallet])
         #expect(try JudgingWorker.written([], of: [wallet: row]) == [])
         var changed = row

@@ -81,8 +81,10 @@ struct PostgreSQLPlace: Sendable {
         )
     }
 
-    func open() async throws -> PostgreSQLWalletStore {
-        try await .open(self.parts())
+    func open(by key: RecordKey = .test) async throws -> PostgreSQLWalletStore {
+        var parts = self.parts()
+        parts.key = key
+        return try await .open(parts)
     }
 
     /// Ends all connections of a server.

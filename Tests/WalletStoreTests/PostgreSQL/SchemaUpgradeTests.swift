@@ -1,5 +1,6 @@
 import PINPolicy
 import PostgreSQLClient
+import TestSupport
 import Testing
 import Vocabulary
 
@@ -104,6 +105,66 @@ struct SchemaUpgradeTests {
         await #expect(throws: StoreError.outcomeUnknown) { try await one.outcome(of: wallet.attempt(right: false)) }
         await one.close()
         await two.close()
+    }
+
+    @Test("records are widened beside servers of both versions, and after a kill in the middle no count is lost")
+    func widened() async throws {
+        func open(_ server: String, by key: RecordKey, _ schema: PostgreSQLStore.Schema) async throws
+            -> PostgreSQLWalletStore
+        {
+            var parts = self.place.parts(as: server)
+            (parts.key, parts.schema) = (key, schema)
+            return try await PostgreSQLWalletStore.open(parts)
+        }
+        let previous = try await open("previous", by: .reading, .current)
+        var wallets: [TestWallet] = []
+        for _ in 0..<12 { wallets.append(try await TestWallet(in: previous)) }
+        #expect(try await PostgreSQLWalletStore.migrate(try self.nextParts()) != nil)
+        let next = try await open("next", by: .wide, Self.next)
+        // A lock on a row stops the walk in its second step.
+        let other = try self.place.connect()
+        try other.run("begin")
+        try other.run("select from wallets where id = $1 for update", [.bytes(wallets[5].id.bytes)])
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for wallet in wallets {
+                group.addTask {
+                    for (left, store) in [(3, previous), (2, next), (1, previous)] {
+                        let verdict = PINVerdict.wrong(.open(attemptsLeft: left, finalRound: false))
+                        let outcome = try await store.outcome(of: wallet.attempt(right: false))
+                        #expect(outcome == .notValid(verdict))
+                    }
+                }
+            }
+            group.addTask {
+                await #expect(throws: StoreError.self) {
+                    var cursor: UInt64?
+                    repeat { cursor = try await next.checkRecords(after: cursor, limit: 4).next } while cursor != nil
+                }
+            }
+            let waiting = "from pg_stat_activity where wait_event_type = 'Lock' and datname = $1"
+            let database = PostgreSQLValue.text(self.place.database)
+            try await poll { try self.connection.run("select \(waiting)", [database]).count > 0 }
+            try self.connection.run("select pg_terminate_backend(pid, 60000) \(waiting)", [database])
+            try other.run("rollback")
+            try await group.waitForAll()
+        }
+        let (first, wide) = (KeptAttempts.byteCount(of: .first), KeptAttempts.byteCount(of: .wide))
+        #expect(try await previous.perform(Widths()) == (0..<12).map { $0 < 4 ? wide : first })
+        await next.close()
+        let again = try await open("again", by: .wide, Self.next)
+        var cursor: UInt64?
+        repeat { cursor = try await again.checkRecords(after: cursor, limit: 4).next } while cursor != nil
+        #expect(try await previous.perform(Widths()) == Array(repeating: wide, count: 12))
+        for wallet in wallets {
+            #expect(try await previous.report(of: wallet.id)?.attempts?.failures == 3)
+            guard case .valid = try await previous.outcome(of: wallet.attempt(right: true)) else {
+                Issue.record("a right PIN")
+                continue
+            }
+        }
+        #expect(try await again.perform(Widths()) == Array(repeating: wide, count: 12))
+        await previous.close()
+        await again.close()
     }
 
     @Test(

@@ -258,14 +258,14 @@ final class JudgingWorker {
     ///
     /// Invariant (G4): the database returns each row that it stored, which is the one that was sent.
     static func written(_ returned: [UInt8], of sent: [WalletID: [UInt8]]) throws(PostgreSQLFailure) -> Set<WalletID> {
-        let width = WalletIDKind.byteCount + NarrowRow.byteCount
         var written: Set<WalletID> = []
-        for start in stride(from: 0, to: returned.count, by: width) {
-            let row = returned[start...].prefix(width)
-            guard let wallet = WalletID([UInt8](row.prefix(WalletIDKind.byteCount))),
-                row.dropFirst(WalletIDKind.byteCount).elementsEqual(sent[wallet] ?? [])
+        var rest = returned[...]
+        while !rest.isEmpty {
+            guard let wallet = WalletID([UInt8](rest.prefix(WalletIDKind.byteCount))), let row = sent[wallet],
+                rest.dropFirst(WalletIDKind.byteCount).starts(with: row)
             else { throw .outcomeUnknown("the database stored a row that this server did not send") }
             written.insert(wallet)
+            rest = rest.dropFirst(WalletIDKind.byteCount + row.count)
         }
         return written
     }

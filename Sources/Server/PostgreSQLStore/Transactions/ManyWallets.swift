@@ -37,7 +37,7 @@ extension StoreTransaction {
         let values = try StoredValues(row.rows, at: row.place, from: 2, of: wallet, by: self.key)
         return WholeWallet(
             id: wallet,
-            attempts: [UInt8](values.onFile.prefix(KeptAttempts.byteCount)),
+            attempts: NarrowRow.attempts(in: values.onFile),
             row: values.wallet.row,
             next: values.wallet.next,
             deletionDigest: row.bytesIfAny(15),

@@ -8,7 +8,7 @@ extension StoreTransaction {
 
     /// Inserts a wallet with its attempt record, which exists from this point on.
     func insert(_ registration: NewRegistration) throws {
-        let values = StoredValues(registering: registration, epoch: self.facts.epoch)
+        let values = StoredValues(registering: registration, epoch: self.facts.epoch, as: self.key.form)
         try self.run(.wallet(.addRecord(registration.walletID, values.narrow(by: self.key))))
         let inserted = try self.run(.wallet(.addValues(wide: values.wide, registration)))
         guard let number = inserted.number(0, 0) else { throw StoreError.corrupt }

@@ -87,7 +87,7 @@ package struct WalletsToCopy: StoreStep {
                     continue
                 }
                 // The PINs of an ended wallet are never judged, so zeros do no harm.
-                whole.attempts = [UInt8](repeating: 0, count: KeptAttempts.byteCount)
+                whole.attempts = [UInt8](repeating: 0, count: KeptAttempts.byteCount(of: rows.key.form))
             }
             copied.wallets.append(whole)
         }

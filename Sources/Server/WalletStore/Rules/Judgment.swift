@@ -138,19 +138,24 @@ extension KeptAttempts {
 package struct KeptAttempts: Sendable {
     package var record = AttemptRecord()
     package var number: UInt64 = 0
+    /// The form of the record, which only ``RewriteRecords`` changes.
+    ///
+    /// Invariant (G3, G4): a judged attempt is stored as wide as the one before, whatever its verdict.
+    package var form: AttemptRecord.Form
 
-    package static let byteCount = AttemptRecord.byteCount + KeptAttempts.numberByteCount + RecordKey.macByteCount
     private static let numberByteCount = 8
 
-    package init() {}
+    package init(as form: AttemptRecord.Form) { self.form = form }
 
     package init?(decoding bytes: [UInt8], of wallet: WalletID, by key: RecordKey) {
-        guard bytes.count == Self.byteCount else { return nil }
+        guard let form = key.forms.first(where: { Self.byteCount(of: $0) == bytes.count }) else { return nil }
         let plain = [UInt8](bytes.dropLast(RecordKey.macByteCount))
         let mac = [UInt8](bytes.suffix(RecordKey.macByteCount))
         guard constantTimeEqual(key.mac(of: plain, of: wallet), mac) else { return nil }  // rule: store-record-altered
-        guard let record = AttemptRecord(decoding: [UInt8](plain.prefix(AttemptRecord.byteCount))) else { return nil }
-        self.record = record
+        guard let record = AttemptRecord(decoding: [UInt8](plain.prefix(form.byteCount)), as: form) else {
+            return nil
+        }
+        (self.record, self.form) = (record, form)
         self.number = plain.suffix(Self.numberByteCount).bigEndian
     }
 
@@ -164,19 +169,23 @@ package struct KeptAttempts: Sendable {
         )
     }
 
+    package static func byteCount(of form: AttemptRecord.Form) -> Int {
+        form.byteCount + Self.numberByteCount + RecordKey.macByteCount
+    }
+
     package func encoded(of wallet: WalletID, by key: RecordKey) -> [UInt8] {
-        var bytes = self.record.encoded()
+        var bytes = self.record.encoded(as: self.form)  // rule: store-record-width-of-verdict
         bytes.append(bigEndian: self.number, byteCount: Self.numberByteCount)
         bytes += key.mac(of: bytes, of: wallet)
         return bytes
     }
 }
 
-/// The key for the MACs of attempt records.
+/// The key for the MACs of attempt records, and the forms of these records.
 ///
-/// It is derived from the vault once at start, so PIN checks need no additional call to the vault. An attacker who can
-/// write to the database but does not have the key cannot create or change a record. The attacker can only put back an
-/// older record of the same wallet.
+/// The key is derived from the vault once at start, so PIN checks need no additional call to the vault. An attacker who
+/// can write to the database but does not have the key cannot create or change a record. The attacker can only put back
+/// an older record of the same wallet.
 package final class RecordKey: Sendable {
     /// The length of a MAC.
     ///
@@ -185,9 +194,22 @@ package final class RecordKey: Sendable {
     static let macByteCount = 8
 
     private let key: HMACKey
+    /// The forms that this program reads.
+    let forms: [AttemptRecord.Form]
+    /// The form of new records, to which all others are rewritten.
+    package let form: AttemptRecord.Form
 
-    package init(_ key: consuming SecretBytes) {
+    /// - Parameters:
+    ///   - forms: The forms that this program reads. During a rolling upgrade, servers of the previous version judge
+    ///     from records in the new form, so a version that writes a form follows one that only reads it.
+    ///   - form: The form that it writes.
+    package init(
+        _ key: consuming SecretBytes,
+        reading forms: [AttemptRecord.Form] = [.first],
+        writing form: AttemptRecord.Form = .first
+    ) {
         self.key = HMACKey(key)
+        (self.forms, self.form) = (forms, form)
         self.key.keepOutOfSwap()
     }
 

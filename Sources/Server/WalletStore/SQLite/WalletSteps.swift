@@ -34,7 +34,7 @@ extension StoreConnection {
         )
         let key = self.db.lastInsertedRow
         // Added at registration, so that a missing row means damage and not an empty record.
-        try self.addAttempts(KeptAttempts(), of: registration.walletID, at: WalletKey(number: key))
+        try self.addAttempts(KeptAttempts(as: self.key.form), of: registration.walletID, at: WalletKey(number: key))
         try self.db.run(
             "INSERT INTO attestations (wallet, attested) VALUES (?, ?)",
             [.number(key), .text(registration.attested)]

@@ -207,12 +207,16 @@ package struct DamagedWallets: StoreStep {
     let limit: Int
     package static let access = StepAccess.reading
 
-    package func run(in rows: some Rows) throws -> WalletPage<WalletID> {
+    /// Returns the damaged wallets, and those whose record has not the form that this program writes.
+    package func run(in rows: some Rows) throws -> (damaged: WalletPage<WalletID>, earlier: [WalletID]) {
         try rows.requireEveryPlace(after: self.after, limit: self.limit)
-        return try rows.find(.next(after: self.after, limit: self.limit)).compactMap { wallet in
+        let page = try rows.find(.next(after: self.after, limit: self.limit))
+        let damaged = try page.compactMap { wallet in
             let id = try wallet.identified()
             return wallet.isDamaged ? id : nil
         }
+        let earlier = page.wallets.filter { wallet in wallet.attempts.map { $0.form != rows.key.form } ?? false }
+        return (damaged, earlier.compactMap(\.id))
     }
 }
 
@@ -332,7 +336,7 @@ extension WalletStore {
     /// The SQLite store throws ``StoreError/corrupt`` if it may hide wallets, because its rows are out of order or an
     /// index does not lead to one of them.
     package func damagedWallets(after: UInt64?, limit: Int) async throws(StoreError) -> WalletPage<WalletID> {
-        try await self.perform(DamagedWallets(after: after, limit: limit))
+        try await self.perform(DamagedWallets(after: after, limit: limit)).damaged
     }
 
     /// Examines `limit` attempt records, starting after the cursor `after` or with the first one.
