@@ -152,6 +152,44 @@ struct RevocationTests {
     }
 
     @Test(
+        "a linked wallet with damaged rows is named and reported, and keeps no other from ending",
+        arguments: [
+            (StoreKind.sqlite, "UPDATE wallets SET state = zeroblob(24) WHERE key = 1"),
+            (.sqlite, "UPDATE wallets SET pin_key_id = zeroblob(3) WHERE key = 1"),
+            (.postgreSQL, "update wallets w set record = '\\x00' from wallet_values v where v.id = w.id and place = 1"),
+            (.postgreSQL, "update wallet_values set version = 9 where place = 1"),
+            (.postgreSQL, "delete from wallets using wallet_values v where v.id = wallets.id and place = 1"),
+        ]
+    )
+    func damagedLink(kind: StoreKind, change: String) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        let mac = TestWallet.bytes(32)
+        var wallets: [TestWallet] = []
+        for _ in 0..<3 {
+            let wallet = try await TestWallet(in: store)
+            _ = try await store.outcome(of: wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
+            wallets.append(wallet)
+        }
+        await store.close()
+        try place.change(change)
+        let again = try await place.open()
+        // The second time, all others have ended.
+        for _ in 0..<2 {
+            await #expect(throws: StoreError.corrupt) {
+                try await again.revoke(recoveryCode: TestWallet.mac(mac), at: self.later)
+            }
+            let end = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
+            for wallet in wallets.dropFirst() {
+                #expect(try await again.report(of: wallet.id)?.revocation == end)
+            }
+        }
+        #expect(try await again.denied(TestWallet.mac(mac)) == self.later)
+        #expect(try await again.wallets(linkedTo: TestWallet.mac(mac)) == wallets.map(\.id))
+        await again.close()
+    }
+
+    @Test(
         "a link and a denial at the same time, in either order: the wallet ends, or the link is refused",
         arguments: StoreKind.allCases,
         [false, true]

@@ -150,8 +150,13 @@ package struct StartCheck {
             guard case .end = step else { return false }
         }
         var report = ReplayReport()
-        try await step.carryOut(on: store, &report)
-        return true
+        do {
+            try await step.carryOut(on: store, &report)
+            return true
+        } catch StoreError.corrupt {
+            // All others have ended. A damaged wallet is not judged, and the check of records reports it.
+            return false
+        }
     }
 }
 

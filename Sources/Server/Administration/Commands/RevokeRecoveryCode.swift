@@ -64,7 +64,7 @@ package struct RevokeRecoveryCode: AdminCall {
         do throws(StoreError) {
             outcome = try await server.store.revoke(recoveryCode: mac, at: now)
         } catch {
-            if error == .notErased, let linked = try? await server.store.wallets(linkedTo: mac) {
+            if [.notErased, .corrupt].contains(error), let linked = try? await server.store.wallets(linkedTo: mac) {
                 server.log.notice("recovery code denied")
                 try await service.settle(linked, endedAt: now, by: .recoveryCode)
             }

@@ -33,12 +33,6 @@ package struct SealedWallet: Hashable, Sendable {
     package var cursor: UInt64
     package var walletID: WalletID
     package var values: SealedValues
-
-    package init(cursor: UInt64, walletID: WalletID, values: SealedValues) {
-        self.cursor = cursor
-        self.walletID = walletID
-        self.values = values
-    }
 }
 
 /// Sealed values to replace others of the same length.

@@ -10,16 +10,12 @@ package enum WalletsRevocationOutcome: Hashable, Sendable {
 
 /// The outcome of ending wallets.
 package struct WalletsEnding: Hashable, Sendable {
-    package var ended: Int
+    package var ended = 0
     /// The number of wallets that had already ended.
-    package var before: Int
-    package var unknown: Int
-
-    package init(ended: Int = 0, before: Int = 0, unknown: Int = 0) {
-        self.ended = ended
-        self.before = before
-        self.unknown = unknown
-    }
+    package var before = 0
+    package var unknown = 0
+    /// The number of wallets whose rows cannot be read.
+    package var damaged = 0
 }
 
 private let barring = SideStatement.insert(into: .barredHardwareKeys, ifKnown: .stays)
@@ -63,8 +59,6 @@ package struct RevokeByDeletionCode: StoreStep {
     let now: Timestamp
     package static let access = StepAccess.writing
 
-    package init(digest: SHA256Digest, at now: Timestamp) { (self.digest, self.now) = (digest, now) }
-
     package func run(in rows: some Rows) throws -> CodeRevocationOutcome {
         guard let wallet = try rows.wallet(ofDeletionCode: self.digest) else { return .notRecognised }
         guard let held = try rows.hold(wallet, with: []) else {
@@ -83,8 +77,6 @@ package struct EndAllOrNone: StoreStep {
     let now: Timestamp
     package static let access = StepAccess.writing
 
-    package init(_ wallets: [WalletID], at now: Timestamp) { (self.wallets, self.now) = (wallets, now) }
-
     package func run(in rows: some Rows) throws -> WalletsRevocationOutcome {
         let found = try rows.hold(self.wallets)
         let known = Set(found.map(\.id))
@@ -96,7 +88,7 @@ package struct EndAllOrNone: StoreStep {
     }
 }
 
-/// Ends the known ones of these wallets.
+/// Ends the known ones of these wallets; a damaged one delays no other.
 package struct EndWallets: StoreStep {
     let wallets: [WalletID]
     let revocation: Revocation
@@ -107,13 +99,20 @@ package struct EndWallets: StoreStep {
         (self.wallets, self.revocation, self.now) = (wallets, revocation, now)
     }
 
-    package func run(in rows: some Rows) throws -> WalletsEnding {
-        let found = try rows.hold(self.wallets)
+    package func run<Store: Rows>(in rows: Store) throws -> WalletsEnding {
+        var (found, damaged): ([Store.Held], Int) = ([], 0)
+        let wallets = self.wallets.once
+        for wallet in wallets.inLockOrder(\.self) {
+            do { if let held = try rows.hold(wallet, with: []) { found.append(held) } } catch StoreError.corrupt {
+                damaged += 1
+            }
+        }
         let ended = try rows.end(found, as: self.revocation, at: self.now)
         return WalletsEnding(
             ended: ended,
             before: found.count - ended,
-            unknown: self.wallets.once.count - found.count
+            unknown: wallets.count - found.count - damaged,
+            damaged: damaged
         )
     }
 }
@@ -167,14 +166,14 @@ extension WalletStore {
         byDeletionCode digest: SHA256Digest,
         at now: Timestamp
     ) async throws(StoreError) -> CodeRevocationOutcome {
-        try await self.perform(RevokeByDeletionCode(digest: digest, at: now))
+        try await self.perform(RevokeByDeletionCode(digest: digest, now: now))
     }
 
     /// Revokes a wallet on behalf of its user and destroys its shares.
     ///
     /// A revoked wallet is left unchanged.
     package func recordWipe(of wallet: WalletID, at now: Timestamp) async throws(StoreError) {
-        _ = try await self.perform(EndWallets([wallet], as: .byWipe, at: now))
+        _ = try await self.end([wallet], as: .byWipe, at: now)
     }
 
     /// Permanently ends wallets and destroys their shares.
@@ -184,15 +183,16 @@ extension WalletStore {
         wallets: [WalletID],
         at now: Timestamp
     ) async throws(StoreError) -> WalletsRevocationOutcome {
-        try await self.perform(EndAllOrNone(wallets, at: now))
+        try await self.perform(EndAllOrNone(wallets: wallets, now: now))
     }
 
     /// Permanently ends wallets with this revocation and destroys their shares, some of them in each step.
     ///
     /// Ignores wallets that are unknown or have ended.
     ///
-    /// Invariant (G7): a step that left copies of destroyed shares in the log does not keep later steps from ending
-    /// their wallets. The error is thrown after the last step, and callers treat all wallets as ended.
+    /// Invariant (G7): neither a damaged wallet nor a step that left copies of destroyed shares in the log keeps the
+    /// other wallets from ending. ``StoreError/notErased`` or ``StoreError/corrupt`` is thrown after the last step, and
+    /// callers treat all wallets as ended.
     package func end(
         _ wallets: [WalletID],
         as revocation: Revocation,
@@ -205,12 +205,14 @@ extension WalletStore {
                 ending.ended += done.ended
                 ending.before += done.before
                 ending.unknown += done.unknown
+                ending.damaged += done.damaged
             } catch {
                 guard error == .notErased else { throw error }
                 isErased = false
             }
         }
         guard isErased else { throw .notErased }
+        guard ending.damaged == 0 else { throw .corrupt }
         return ending
     }
 

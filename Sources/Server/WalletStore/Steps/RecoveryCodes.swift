@@ -12,24 +12,12 @@ package struct RecoveryCodeRevocationOutcome: Hashable, Sendable {
     package var linked: Set<WalletID>
     /// The number of wallets ended by this step.
     package var ended: Int
-
-    package init(deniedAt: Timestamp, wasDenied: Bool, linked: Set<WalletID>, ended: Int) {
-        self.deniedAt = deniedAt
-        self.wasDenied = wasDenied
-        self.linked = linked
-        self.ended = ended
-    }
 }
 
 /// A recovery code on the deny list.
 package struct StoredDenial: Hashable, Sendable {
     package var mac: RecoveryCodeMAC
     package var deniedAt: Timestamp
-
-    package init(mac: RecoveryCodeMAC, deniedAt: Timestamp) {
-        self.mac = mac
-        self.deniedAt = deniedAt
-    }
 }
 
 private let denial = SideStatement.read(.deniedRecoveryCodes, where: ("mac", .equals))
@@ -109,10 +97,10 @@ package struct LinkedWallets: StoreStep {
 
     /// A wallet without a link has a MAC of all zeros.
     ///
-    /// A damaged wallet is not judged, and delays no other.
-    package func run(in rows: some Rows) throws -> WalletPage<WalletID> {
+    /// A damaged wallet is among them, so that it is reported.
+    package func run(in rows: some Rows) throws -> WalletPage<FoundWallet> {
         try rows.search(for: self.mac, after: self.after, limit: self.limit).compactMap { wallet in
-            wallet.state?.isLinked == true ? try wallet.identified() : nil
+            wallet.state?.isLinked != false ? wallet : nil
         }
     }
 }
@@ -121,7 +109,8 @@ extension WalletStore {
     /// Adds a recovery code to the deny list, ends the wallets linked to it and destroys their shares.
     ///
     /// Denies the code first, and then searches for its wallets in pages, so that nothing waits for the whole search.
-    /// If the process ends in between, the entry in the audit log is begun and its next start continues.
+    /// If the process ends in between, the entry in the audit log is begun and its next start continues. A damaged
+    /// wallet cannot be used, and is reported by ``StoreError/corrupt`` after all others have ended.
     ///
     /// Invariant (G7): from the commit of the denial on, no wallet is linked to the code: a link reads the deny list in
     /// its commit, is ordered with respect to the denial, and ends its wallet. A search that begins after the commit
@@ -131,19 +120,26 @@ extension WalletStore {
         at now: Timestamp
     ) async throws(StoreError) -> RecoveryCodeRevocationOutcome {
         let before = try await self.perform(DenyCode(mac: mac, now: now))
-        let linked = try await self.wallets(linkedTo: mac)
+        let found = try await self.search(for: mac)
+        let linked = found.compactMap(\.id)
         let revocation = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
+        let ended = try await self.end(linked, as: revocation, at: now).ended
+        guard found.allSatisfy({ $0.id != nil && $0.state != nil }) else { throw .corrupt }
         return RecoveryCodeRevocationOutcome(
             deniedAt: before ?? now,
             wasDenied: before != nil,
             linked: Set(linked),
-            ended: try await self.end(linked, as: revocation, at: now).ended
+            ended: ended
         )
     }
 
-    /// Returns the wallets linked to a recovery code, including ended ones.
+    /// Returns the wallets linked to a recovery code, including ended and damaged ones.
     package func wallets(linkedTo mac: RecoveryCodeMAC) async throws(StoreError) -> [WalletID] {
-        var (linked, cursor): ([WalletID], UInt64?) = ([], nil)
+        try await self.search(for: mac).compactMap(\.id)
+    }
+
+    private func search(for mac: RecoveryCodeMAC) async throws(StoreError) -> [FoundWallet] {
+        var (linked, cursor): ([FoundWallet], UInt64?) = ([], nil)
         repeat {
             let page = try await self.perform(
                 LinkedWallets(mac: mac, after: cursor, limit: self.limits.searchedAtOnce)
