@@ -40,14 +40,14 @@ final class PostgreSQLCluster: Sendable {
     }
 
     /// Creates an empty database and returns its name.
-    func database() throws -> String {
+    func database(with options: String = "") throws -> String {
         let number = self.databases.withLock { number in
             number += 1
             return number
         }
         let name = "test\(number)"
         let connection = try self.connect()
-        _ = try connection.run("create database \(name) template template0", within: Self.longest)
+        _ = try connection.run("create database \(name) template template0 \(options)", within: Self.longest)
         return name
     }
 }
@@ -60,10 +60,10 @@ struct PostgreSQLPlace: Sendable {
     let database: String
 
     /// Creates the store.
-    init(in cluster: PostgreSQLCluster? = .shared) async throws {
+    init(in cluster: PostgreSQLCluster? = .shared, with options: String = "") async throws {
         guard let cluster else { throw NoServer() }
         self.cluster = cluster
-        self.database = try cluster.database()
+        self.database = try cluster.database(with: options)
         try await PostgreSQLWalletStore.create(self.parts())
     }
 

@@ -101,6 +101,20 @@ struct StoreCopyTests {
         #expect(try await mark.auditMark() == self.mark)
     }
 
+    @Test("operator values arrive in a database that sorts names by the rules of a language")
+    func collation() async throws {
+        let source = try self.folder.store()
+        let values = ["a": "1", "B": "2", "_": "3", "b.a": "4", "b-a": "5"]
+        let kept = try await source.setOperatorValues(values, at: TestWallet.start)
+        await source.close()
+        let english = "encoding 'UTF8' locale 'C' locale_provider icu icu_locale 'en-US'"
+        let place = try await PostgreSQLPlace(with: english)
+        try await self.copy(into: place)
+        let store = try await place.open()
+        #expect(try await store.operatorValues() == kept)
+        await store.close()
+    }
+
     @Test("no guess is given back: two wrong PINs stay two, blocks stay, and the right PIN opens its share")
     func counts() async throws {
         let contents = try await self.contents()

@@ -19,7 +19,8 @@ struct Schema: Sendable {
     ///
     /// `wallets` contains the narrow rows (``NarrowRow``). They have a fixed width, are not compressed, and leave room
     /// in each page, so that an update stays in its page and touches no index. `wallet_values` contains the rest,
-    /// identified by the version in the narrow row. No column that only a right PIN changes is indexed.
+    /// identified by the version in the narrow row. No column that only a right PIN changes is indexed. Operator values
+    /// are in the order of their bytes, as in a file, whatever collation the database has.
     private static let creation = """
         do $body$ begin
         create schema if not exists remote_pin;
@@ -50,7 +51,11 @@ struct Schema: Sendable {
         create table denied_recovery_codes (mac bytea primary key, denied_at bigint not null);
         create table barred_hardware_keys (digest bytea primary key);
         create table purged_codes (digest bytea primary key, revoked_at bigint not null);
-        create table operator_values (name text primary key, value text not null, set_at bigint not null);
+        create table operator_values (
+            name text collate "C" primary key,
+            value text not null,
+            set_at bigint not null
+        );
         create table vault_versions (
             version bigint primary key,
             active_since bigint not null,

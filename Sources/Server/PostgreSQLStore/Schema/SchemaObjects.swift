@@ -275,7 +275,7 @@ struct SchemaReader {
             self.lines.append("sequence \(table)_\(name)_seq")
         }
         if take(" not null") || isRequired {
-            let type = definition.prefix { $0 != " " }
+            let type = definition.prefixMatch(of: #/\S+( collate \S+)?/#)?.0 ?? definition
             definition = "\(type) not null\(definition.dropFirst(type.count))"
         }
         self.lines.append("column \(table).\(name)\t\(definition)")
