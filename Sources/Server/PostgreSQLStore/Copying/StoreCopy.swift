@@ -313,8 +313,15 @@ extension StoreTransaction {
 
     func add(_ rows: [[ColumnValue]], to table: SideTable, of copy: CopyMark) throws {
         try self.require(copy)
-        let addition = SideStatement.insert(into: table, ifKnown: .stays)
-        for row in rows { _ = try self.query(addition, row) }
+        let width = table.columns.count
+        let places = rows.indices.map { row in
+            "(\((1...width).map { "$\(row * width + $0)" }.joined(separator: ", ")))"
+        }
+        let columns = "\(table.rawValue) (\(table.columns.joined(separator: ", ")))"
+        try self.run(
+            "insert into \(columns) values \(places.joined(separator: ", ")) on conflict do nothing",
+            rows.flatMap { $0.map(PostgreSQLValue.init) }
+        )
     }
 
     /// Writes wallets and all their rows in one statement.
