@@ -1,5 +1,5 @@
 import Foundation
-import SQLiteClient
+@testable import SQLiteClient
 import HostSystem
 import PINPolicy
 import TestSupport
@@ -94,20 +94,16 @@ struct CopyTests {
     }
 
     @Test("a store that cannot be read and a copy that cannot be written give different errors")
-    func failures() {
+    func failures() throws {
+        let database = try SQLiteDatabase()
         // The codes of `sqlite3.h`: read, short read, damaged page; write, truncate, no such file.
-        for code in [266, 522, 11, 267] {
-            #expect(
-                StoreCopyError(DatabaseCopy.Failure(code: Int32(code)))
-                    == .unreadable(SQLiteFailure.name(of: Int32(code)))
-            )
+        for code: Int32 in [266, 522, 11, 267] {
+            #expect(StoreCopyError(database.failure(code)) == .unreadable(SQLiteFailure.name(of: code)))
         }
-        for code in [778, 1546, 14, 10] {
-            #expect(
-                StoreCopyError(DatabaseCopy.Failure(code: Int32(code))) == .failed(SQLiteFailure.name(of: Int32(code)))
-            )
+        for code: Int32 in [778, 1546, 14, 10] {
+            #expect(StoreCopyError(database.failure(code)) == .failed(SQLiteFailure.name(of: code)))
         }
-        #expect(StoreCopyError(DatabaseCopy.Failure(code: 13)) == .diskFull)
+        #expect(StoreCopyError(database.failure(13)) == .diskFull)
     }
 
     @Test("a copy is rejected in the store's own folder, whatever path leads there")

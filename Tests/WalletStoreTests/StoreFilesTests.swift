@@ -235,8 +235,6 @@ struct StoreFilesTests {
             #expect(!SQLiteFailure.isLackOfRoom(1034, code) && !SQLiteFailure.isLackOfRoom(1546, code))
         }
         for code in [0, EIO, EROFS, EBADF] { #expect(!SQLiteFailure.isLackOfRoom(778, code)) }
-        #expect(StoreCopyError(DatabaseCopy.Failure(code: 778, systemError: EDQUOT)) == .diskFull)
-        #expect(StoreCopyError(DatabaseCopy.Failure(code: 778, systemError: EIO)) != .diskFull)
     }
 
     @Test("the records of a closed store are verified without the store: damaged ones are named, ended ones are not")

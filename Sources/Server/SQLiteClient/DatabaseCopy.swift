@@ -9,72 +9,38 @@ internal import Glibc
 /// Safety invariants: The copy keeps its source alive. It is used only on the source's thread, which is why it is not
 /// `Sendable`. The destination is not read before ``finish()``.
 @safe package final class DatabaseCopy {
-    /// The SQLite code that caused the copy to fail, and the system error, or 0 if there was none.
-    package struct Failure: Error, Hashable {
-        package let code: Int32
-        package let systemError: Int32
-
-        /// Whether the copy failed because the destination has no room for it.
-        package var isDiskFull: Bool { SQLiteFailure.isLackOfRoom(self.code, self.systemError) }
-
-        /// Whether the copy failed because the source cannot be read, since the copy reads nothing from the
-        /// destination.
-        package var isOfSource: Bool {
-            // SQLITE_IOERR_READ and SQLITE_IOERR_SHORT_READ are macros with casts, which Swift cannot import
-            // (sqlite3.h).
-            [SQLITE_CORRUPT, SQLITE_NOTADB].contains(self.code & 0xFF)
-                || [SQLITE_IOERR | 1 << 8, SQLITE_IOERR | 2 << 8].contains(self.code)
-        }
-
-        package init(code: Int32, systemError: Int32 = 0) {
-            (self.code, self.systemError) = (code, systemError)
-        }
-    }
-
     private let source: SQLiteDatabase
-    private var destination: OpaquePointer?
+    private let destination: SQLiteDatabase
     private var backup: OpaquePointer?
 
     /// Starts copying `source` to the existing empty file at `path`.
     ///
     /// - Important: Must not be called inside a transaction on the source.
-    package init(of source: SQLiteDatabase, to path: String) throws(Failure) {
+    package init(of source: SQLiteDatabase, to path: String) throws(SQLiteFailure) {
         self.source = source
-        var destination: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW
-        let code = unsafe sqlite3_open_v2(DatabaseFile.inRealFolder(path), &destination, flags, nil)
-        unsafe self.destination = destination
-        guard code == SQLITE_OK else {
-            self.close()
-            throw Failure(code: code)
-        }
+        self.destination = try SQLiteDatabase(DatabaseFile.inRealFolder(path), flags: flags)
         // This connection runs no other statement. In SQLite's defensive mode, it could not be without a journal.
         // No journal or syncs are needed: the file is not read until it is complete, and its owner syncs it.
-        let settings = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE"
-        let set = unsafe sqlite3_exec(destination, settings, nil, nil, nil)
-        guard set == SQLITE_OK else {
-            self.close()
-            throw Failure(code: set)
-        }
-        unsafe self.backup = sqlite3_backup_init(destination, "main", source.handle, "main")
+        try self.destination.execute(
+            "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE"
+        )
+        unsafe self.backup = sqlite3_backup_init(self.destination.handle, "main", source.handle, "main")
         guard unsafe self.backup != nil else {
-            let code = unsafe sqlite3_errcode(destination)
-            self.close()
-            throw Failure(code: code)
+            throw self.destination.failure(unsafe sqlite3_extended_errcode(self.destination.handle))
         }
     }
 
-    deinit { self.close() }
+    deinit { unsafe sqlite3_backup_finish(self.backup) }
 
     /// Copies up to `pages` pages; returns true once all pages have been copied.
     ///
     /// - Important: Must not be called inside a transaction on the source.
-    package func step(pages: Int32) throws(Failure) -> Bool {
+    package func step(pages: Int32) throws(SQLiteFailure) -> Bool {
         switch unsafe sqlite3_backup_step(self.backup, pages) {
         case SQLITE_DONE: return true
         case SQLITE_OK, SQLITE_BUSY, SQLITE_LOCKED: return false
-        case let code:
-            throw Failure(code: code, systemError: unsafe sqlite3_system_errno(self.destination))
+        case let code: throw self.destination.failure(code)
         }
     }
 
@@ -86,19 +52,11 @@ internal import Glibc
     /// Finishes the copy and closes the file.
     ///
     /// - Throws: If the copy is incomplete.
-    package func finish() throws(Failure) {
+    package func finish() throws(SQLiteFailure) {
+        defer { self.destination.close() }
         let code = unsafe sqlite3_backup_finish(self.backup)
         unsafe self.backup = nil
-        let closed = unsafe sqlite3_close(self.destination)
-        unsafe self.destination = nil
-        for code in [code, closed] where code != SQLITE_OK { throw Failure(code: code) }
-    }
-
-    private func close() {
-        if unsafe self.backup != nil { unsafe sqlite3_backup_finish(self.backup) }
-        unsafe self.backup = nil
-        unsafe sqlite3_close(self.destination)
-        unsafe self.destination = nil
+        try self.destination.require(code)
     }
 }
 

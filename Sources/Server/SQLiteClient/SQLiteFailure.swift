@@ -41,6 +41,13 @@ package struct SQLiteFailure: Error, Hashable, CustomStringConvertible, Sendable
         code & 0xFF == SQLITE_FULL || code == self.failedWrite && self.roomErrors.contains(systemError)
     }
 
+    /// Whether reading failed, and so the source of a copy: nothing is read from the destination.
+    package var isOfReading: Bool {
+        // SQLITE_IOERR_READ and SQLITE_IOERR_SHORT_READ are macros with casts, which Swift cannot import (sqlite3.h).
+        [.damaged, .notADatabase].contains(self.kind)
+            || [SQLITE_IOERR | 1 << 8, SQLITE_IOERR | 2 << 8].contains(self.code)
+    }
+
     private static let roomErrors = [ENOSPC, EDQUOT, EFBIG]
     /// `SQLITE_IOERR_WRITE`, a macro with a cast, which Swift cannot import (sqlite3.h).
     private static let failedWrite = SQLITE_IOERR | 3 << 8

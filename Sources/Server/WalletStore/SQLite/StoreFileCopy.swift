@@ -23,7 +23,7 @@ extension SQLiteWalletStore {
     package func stepCopy(pages: Int) async throws(StoreCopyError) -> StoreCopyProgress {
         try await self.copying { connection throws(StoreCopyError) in
             guard let copy = connection.copy else { throw .busy }
-            do throws(DatabaseCopy.Failure) {
+            do throws(SQLiteFailure) {
                 let isWhole = try copy.step(pages: Int32(clamping: pages))
                 let (total, remaining) = copy.progress
                 return StoreCopyProgress(pages: total, copied: total - remaining, isWhole: isWhole)
@@ -62,9 +62,9 @@ extension SQLiteWalletStore {
 }
 
 extension StoreCopyError {
-    init(_ failure: DatabaseCopy.Failure) {
+    init(_ failure: SQLiteFailure) {
         let code = SQLiteFailure.name(of: failure.code)
-        self = failure.isDiskFull ? .diskFull : failure.isOfSource ? .unreadable(code) : .failed(code)
+        self = failure.isLackOfRoom ? .diskFull : failure.isOfReading ? .unreadable(code) : .failed(code)
     }
 }
 
