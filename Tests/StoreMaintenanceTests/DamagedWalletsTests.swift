@@ -132,10 +132,8 @@ extension SQLiteWalletStore {
             guard let found = try connection.attempted(wallet) else { throw StoreError.corrupt }
             var bytes = found.onFile
             bytes[3] ^= 1
-            let statement = connection.statements.addAttempts
-            statement.bind(found.wallet.row.key.number, at: 1)
-            statement.bind(bytes, at: 2)
-            try statement.run()
+            let key = found.wallet.row.key.number
+            try connection.db.run("UPDATE attempts SET record = ? WHERE wallet = ?", [.bytes(bytes), .number(key)])
             connection.known.forgetAll()
         }
     }

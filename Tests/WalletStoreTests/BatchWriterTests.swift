@@ -248,8 +248,8 @@ struct BatchWriterTests {
             for _ in 0..<2 {
                 _ = found.wallet.attempts?.record.charge(.random(), policy: .standard, now: TestWallet.start)
             }
-            let kept = try #require(found.wallet.attempts)
-            try writer.connection.addAttempts(kept, of: wallet.id, at: found.wallet.row.key)
+            let kept = try #require(found.wallet.attempts).encoded(of: wallet.id, by: .test)
+            try writer.connection.db.run("UPDATE attempts SET record = ?", [.bytes(kept)])
             writer.run([answers.step("b") { _ = try $0.outcome(of: attempts[1]) }])
             return try writer.failures(of: wallet.id)
         }

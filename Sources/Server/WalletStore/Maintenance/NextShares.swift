@@ -29,7 +29,7 @@ extension StoreConnection {
     /// Any step may read them at any time.
     func nextShares(of wallet: WalletKey) throws -> NextShares {
         guard self.hasNextShares else { return NextShares() }
-        let statement = self.statements.nextShares
+        let statement = try self.db.statement("SELECT unlock_share, presence_share FROM next_shares WHERE wallet = ?")
         statement.bind(wallet.number, at: 1)
         return try statement.first { row in
             NextShares(unlock: row.isNull(0) ? nil : try row.kept(0), presence: row.isNull(1) ? nil : try row.kept(1))

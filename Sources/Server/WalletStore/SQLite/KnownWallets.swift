@@ -92,7 +92,7 @@ extension StoreConnection {
     }
 
     func wallet(_ wallet: WalletID) throws -> WalletRow? {
-        let statement = self.statements.wallet
+        let statement = try self.db.statement("SELECT \(WalletRow.columns) FROM wallets WHERE id = ?")
         statement.bind(wallet.bytes, at: 1)
         return try statement.first { try WalletRow($0) }
     }
@@ -103,7 +103,12 @@ extension StoreConnection {
     func keep(_ row: WalletRow) throws {
         var state = row.state
         state.writes &+= 1
-        let statement = self.statements.keepWallet
+        let statement = try self.db.statement(
+            """
+            UPDATE wallets SET state = ?, pin_key_id = ?, unlock_share = ?, identity = ?, presence_share = ?,
+                deletion_code = ?, recovery_mac = ? WHERE key = ?
+            """
+        )
         let values = [
             state.encoded(), row.pinKeyID.bytes, row.unlockShare, row.identity, row.presenceShare, row.deletionCode,
             row.recoveryMAC,
@@ -125,7 +130,7 @@ extension StoreConnection {
         var kept = held
         kept.onFile = attempts.encoded(of: held.id, by: self.key)
         kept.wallet.next = NextShares()
-        let statement = self.statements.changeAttempts
+        let statement = try self.db.statement("UPDATE attempts SET record = ?2 WHERE wallet = ?1 AND record = ?3")
         statement.bind(held.wallet.row.key.number, at: 1)
         statement.bind(kept.onFile, at: 2)
         statement.bind(held.onFile, at: 3)

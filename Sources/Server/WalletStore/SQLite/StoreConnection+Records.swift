@@ -1,15 +1,8 @@
 internal import SQLiteClient
 import Vocabulary
 
-/// Writes and checks attempt records.
+/// The key of attempt records, and the order of rows.
 extension StoreConnection {
-    func addAttempts(_ attempts: KeptAttempts, of wallet: WalletID, at place: WalletKey) throws {
-        let statement = self.statements.addAttempts
-        statement.bind(place.number, at: 1)
-        statement.bind(attempts.encoded(of: wallet, by: self.key), at: 2)
-        try statement.run()
-    }
-
     /// Claims a store without wallets for this key.
     func claimIfEmpty() throws {
         try self.db.run(

@@ -29,7 +29,12 @@ extension StoreConnection: Rows {
 
     /// Damaged attempts are nil.
     private func withAttempts(_ wallet: WalletID) throws -> HeldRow? {
-        let statement = self.statements.withAttempts
+        let statement = try self.db.statement(
+            """
+            SELECT \(WalletRow.columns), record
+            FROM wallets LEFT JOIN attempts ON attempts.wallet = wallets.key WHERE id = ?
+            """
+        )
         statement.bind(wallet.bytes, at: 1)
         return try statement.first { found in
             let onFile = found.bytes(WalletRow.columnCount) ?? []

@@ -2,14 +2,13 @@ import PINPolicy
 import SQLiteClient
 import Vocabulary
 
-/// The database and its prepared statements.
+/// The database, and what is remembered of it.
 ///
 /// Used only on the store's thread.
 final class StoreConnection {
     let db: SQLiteDatabase
     /// The key for the MACs of attempt records.
     let key: RecordKey
-    private(set) var statements: Statements
     /// The store's facts, as of the current transaction.
     ///
     /// Read again after a rollback and otherwise changed only by the steps that write them.
@@ -50,7 +49,6 @@ final class StoreConnection {
         self.issuesReceipts = issuesReceipts
         self.known = KnownWallets(openings)
         try self.known.attach(to: db)
-        self.statements = try Statements(db)
         try self.readEpochs()
         try self.readSolution()
         try self.readReceiptVersion()
@@ -66,7 +64,7 @@ final class StoreConnection {
     func begin() throws {
         self.receipts = self.issuesReceipts ? ReceiptBatch() : nil
         self.changesBefore = self.db.totalChanges
-        try self.statements.begin.run()
+        try self.db.statement("BEGIN IMMEDIATE").run()
     }
 
     /// Commits the transaction and returns whether it changed anything.
@@ -75,7 +73,7 @@ final class StoreConnection {
     func commit() throws -> Bool {
         let changes = self.db.totalChanges != self.changesBefore
         if changes { try self.write(generation: self.generation + 1) }
-        try self.statements.commit.run()
+        try self.db.statement("COMMIT").run()
         if changes { self.generation += 1 }
         return changes
     }
@@ -101,14 +99,13 @@ final class StoreConnection {
 
     /// Recovers after a rollback.
     ///
-    /// Replaces the statements, because one that failed fails again when reused (`sqlite3_reset(3)`), and rereads
-    /// values that may have changed.
+    /// Forgets the statements, because one that failed fails again when reused (`sqlite3_reset(3)`), and rereads values
+    /// that may have changed.
     private func startAgain() throws {
         self.known.forgetAll()
         self.keptAuditMark = nil
         self.db.forgetStatements()
         try self.readGeneration()
-        self.statements = try Statements(self.db)
         try self.readSolution()
         try self.readReceiptVersion()
         try self.readEpochs()
@@ -147,51 +144,8 @@ final class StoreConnection {
     }
 
     private func readSolution() throws {
-        guard let isRevoked = try self.statements.solution.first({ row in row.number(0).map { $0 != 0 } }) ?? nil else {
-            throw StoreError.corrupt
-        }
-        self.facts.isSolutionRevoked = isRevoked
-    }
-}
-
-/// Frequently used statements, compiled once.
-struct Statements {
-    let begin, commit, solution, setGeneration: PreparedStatement
-    let wallet, withAttempts, keepWallet, nextShares: PreparedStatement
-    let addAttempts, changeAttempts: PreparedStatement
-
-    init(_ db: SQLiteDatabase) throws {
-        self.begin = try PreparedStatement("BEGIN IMMEDIATE", on: db)
-        self.commit = try PreparedStatement("COMMIT", on: db)
-        self.solution = try PreparedStatement("SELECT revoked FROM solution", on: db)
-        self.setGeneration = try PreparedStatement("UPDATE generation SET value = ?", on: db)
-        self.wallet = try PreparedStatement("SELECT \(WalletRow.columns) FROM wallets WHERE id = ?", on: db)
-        self.withAttempts = try PreparedStatement(
-            """
-            SELECT \(WalletRow.columns), record
-            FROM wallets LEFT JOIN attempts ON attempts.wallet = wallets.key WHERE id = ?
-            """,
-            on: db
-        )
-        self.addAttempts = try PreparedStatement(
-            "INSERT OR REPLACE INTO attempts (wallet, record) VALUES (?, ?)",
-            on: db
-        )
-        self.changeAttempts = try PreparedStatement(
-            "UPDATE attempts SET record = ?2 WHERE wallet = ?1 AND record = ?3",
-            on: db
-        )
-        self.keepWallet = try PreparedStatement(
-            """
-            UPDATE wallets SET state = ?, pin_key_id = ?, unlock_share = ?, identity = ?, presence_share = ?,
-                deletion_code = ?, recovery_mac = ? WHERE key = ?
-            """,
-            on: db
-        )
-        self.nextShares = try PreparedStatement(
-            "SELECT unlock_share, presence_share FROM next_shares WHERE wallet = ?",
-            on: db
-        )
+        guard let number = try self.db.number("SELECT revoked FROM solution") else { throw StoreError.corrupt }
+        self.facts.isSolutionRevoked = number != 0
     }
 }
 
@@ -203,7 +157,7 @@ struct Statements {
 /// lacks commits or is an older copy.
 extension StoreConnection {
     func write(generation: UInt64) throws {
-        let statement = self.statements.setGeneration
+        let statement = try self.db.statement("UPDATE generation SET value = ?")
         statement.bind(Int64(clamping: generation), at: 1)
         try statement.run()
     }

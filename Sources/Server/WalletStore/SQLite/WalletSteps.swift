@@ -34,7 +34,11 @@ extension StoreConnection {
         )
         let key = self.db.lastInsertedRow
         // Added at registration, so that a missing row means damage and not an empty record.
-        try self.addAttempts(KeptAttempts(as: self.key.form), of: registration.walletID, at: WalletKey(number: key))
+        let attempts = KeptAttempts(as: self.key.form).encoded(of: registration.walletID, by: self.key)
+        try self.db.run(
+            "INSERT OR REPLACE INTO attempts (wallet, record) VALUES (?, ?)",
+            [.number(key), .bytes(attempts)]
+        )
         try self.db.run(
             "INSERT INTO attestations (wallet, attested) VALUES (?, ?)",
             [.number(key), .text(registration.attested)]
