@@ -20,11 +20,17 @@ struct StoredValues: HeldWallet, Sendable {
     /// Every write leaves damaged attempts unchanged.
     var wallet: StoredWallet
 
+    /// The columns of a wide row that change, with their types, in the order of ``wide``.
+    static let wideColumns: [(name: String, type: String)] = [
+        ("version", "bigint"), ("pin_key_id", "bytea"), ("identity", "bytea"), ("unlock_share", "bytea"),
+        ("presence_share", "bytea"), ("deletion_code", "bytea"), ("recovery_mac", "bytea"), ("hardware_key", "bytea"),
+        ("next_unlock", "bytea"), ("next_presence", "bytea"),
+    ]
+
     /// The columns in the order in which ``init(_:at:of:by:)`` reads them.
-    static let columns = """
-        w.id, w.record, v.place, v.version, v.pin_key_id, v.identity, v.unlock_share, v.presence_share,
-        v.deletion_code, v.recovery_mac, v.hardware_key, v.next_unlock, v.next_presence
-        """
+    static let columns =
+        "w.id, w.record, v.place, " + StoredValues.wideColumns.map { "v.\($0.name)" }.joined(separator: ", ")
+    static let columnCount = 3 + StoredValues.wideColumns.count
 
     /// Both rows of wallets.
     static let tables = "wallets w left join wallet_values v on v.id = w.id"
@@ -124,7 +130,7 @@ struct StoredValues: HeldWallet, Sendable {
         self.wallet.row.state.writes &+= 1
     }
 
-    /// The wide row's values, from `version` to `next_presence` in the order of ``columns``.
+    /// The values of ``wideColumns``.
     var wide: [PostgreSQLValue] {
         let row = self.wallet.row
         let seal = ShareSeal(key: row.state.revocation == nil ? self.shareKey : nil)

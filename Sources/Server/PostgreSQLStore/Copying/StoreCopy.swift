@@ -344,25 +344,25 @@ extension StoreTransaction {
     }
 
     /// The columns of a copied wallet, with their types.
-    private static let columns = [
-        ("place", "bigint"), ("id", "bytea"), ("record", "bytea"), ("version", "bigint"), ("pin_key_id", "bytea"),
-        ("identity", "bytea"), ("unlock_share", "bytea"), ("presence_share", "bytea"), ("deletion_code", "bytea"),
-        ("recovery_mac", "bytea"), ("hardware_key", "bytea"), ("next_unlock", "bytea"), ("next_presence", "bytea"),
-        ("deletion_digest", "bytea"), ("registered_at", "bigint"), ("attested", "text"), ("unopened_since", "bigint"),
-        ("ended_at", "bigint"), ("last_session", "bigint"), ("is_block_recorded", "boolean"),
-    ]
+    private static let columns: [(name: String, type: String)] =
+        [("place", "bigint"), ("id", "bytea"), ("record", "bytea")] + StoredValues.wideColumns + [
+            ("deletion_digest", "bytea"), ("registered_at", "bigint"), ("attested", "text"),
+            ("unopened_since", "bigint"), ("ended_at", "bigint"), ("last_session", "bigint"),
+            ("is_block_recorded", "boolean"),
+        ]
 
     /// A statement that adds this many wallets and returns their number.
     private static func addition(of count: Int) -> String {
         let rows = (0..<count).map { row in
-            let fields = Self.columns.enumerated().map { "$\(row * Self.columns.count + $0 + 1)::\($1.1)" }
+            let fields = Self.columns.enumerated().map { "$\(row * Self.columns.count + $0 + 1)::\($1.type)" }
             return "(\(fields.joined(separator: ",")))"
         }
-        let wide = Self.columns.map(\.0).filter {
+        let names = Self.columns.map(\.name)
+        let wide = names.filter {
             !["record", "unopened_since", "ended_at", "last_session", "is_block_recorded"].contains($0)
         }.joined(separator: ", ")
         return """
-            with copied (\(Self.columns.map(\.0).joined(separator: ", "))) as (values \(rows.joined(separator: ",\n"))
+            with copied (\(names.joined(separator: ", "))) as (values \(rows.joined(separator: ",\n"))
             ), narrow as (insert into wallets (id, record) select id, record from copied returning 1
             ), wide as (
                 insert into wallet_values (\(wide)) overriding system value select \(wide) from copied returning 1

@@ -19,7 +19,7 @@ package enum WalletStatement: Sendable {
     case read([WalletID])
     /// Replaces a narrow row, and returns the new one.
     case keepRecord(WalletID, [UInt8], replacing: [UInt8])
-    /// Replaces a wide row's columns from `version` to `next_presence`.
+    /// Replaces a wide row's ``StoredValues/wideColumns``.
     case keepValues(WalletID, wide: [PostgreSQLValue])
     case addRecord(WalletID, [UInt8])
     /// Adds a wide row, and returns its place.
@@ -70,16 +70,16 @@ package enum WalletStatement: Sendable {
     private static let codeLocks: Int64 = 0x7250_494E
 
     private static let reading = "select \(StoredValues.columns) from \(StoredValues.tables) where w.id = any($1)"
-    private static let replacement = """
-        update wallet_values set version = $2, pin_key_id = $3, identity = $4, unlock_share = $5, presence_share = $6,
-            deletion_code = $7, recovery_mac = $8, hardware_key = $9, next_unlock = $10, next_presence = $11
-        where id = $1
-        """
-    private static let addition = """
-        insert into wallet_values (id, version, pin_key_id, identity, unlock_share, presence_share, deletion_code,
-            recovery_mac, hardware_key, next_unlock, next_presence, deletion_digest, registered_at, attested)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) returning place
-        """
+    private static let wide = StoredValues.wideColumns.map(\.name)
+    private static let replacement = {
+        let changes = Self.wide.enumerated().map { "\($1) = $\($0 + 2)" }.joined(separator: ", ")
+        return "update wallet_values set \(changes) where id = $1"
+    }()
+    private static let addition = {
+        let columns = ["id"] + Self.wide + ["deletion_digest", "registered_at", "attested"]
+        let values = columns.indices.map { "$\($0 + 1)" }.joined(separator: ", ")
+        return "insert into wallet_values (\(columns.joined(separator: ", "))) values (\(values)) returning place"
+    }()
     private static let session = """
         insert into last_sessions (id, at) select id, $2 from wallets where id = $1
         on conflict (id) do update set at = greatest(last_sessions.at, excluded.at)

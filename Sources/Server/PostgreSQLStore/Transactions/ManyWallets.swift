@@ -26,12 +26,15 @@ extension StoreTransaction {
             return WalletRecord(
                 cursor: UInt64(bitPattern: try row.number(0)),
                 id: wallet,
-                registeredAt: try row.time(16),
-                lastSession: row.timeIfAny(20),
+                registeredAt: try row.time(Self.others + 1),
+                lastSession: row.timeIfAny(Self.others + 5),
                 whole: try? self.whole(wallet, in: row)
             )
         }
     }
+
+    /// The position of the first column after the wallet's rows.
+    private static let others = 2 + StoredValues.columnCount
 
     private func whole(_ wallet: WalletID, in row: PostgreSQLRow) throws -> WholeWallet {
         let values = try StoredValues(row.rows, at: row.place, from: 2, of: wallet, by: self.key)
@@ -40,13 +43,13 @@ extension StoreTransaction {
             attempts: NarrowRow.attempts(in: values.onFile),
             row: values.wallet.row,
             next: values.wallet.next,
-            deletionDigest: row.bytesIfAny(15),
-            registeredAt: try row.time(16),
-            attested: row.textIfAny(17),
-            unopenedSince: row.timeIfAny(18),
-            endedAt: row.timeIfAny(19),
-            lastSession: row.timeIfAny(20),
-            isBlockRecorded: row.rows.flag(row.place, 21) == true
+            deletionDigest: row.bytesIfAny(Self.others),
+            registeredAt: try row.time(Self.others + 1),
+            attested: row.textIfAny(Self.others + 2),
+            unopenedSince: row.timeIfAny(Self.others + 3),
+            endedAt: row.timeIfAny(Self.others + 4),
+            lastSession: row.timeIfAny(Self.others + 5),
+            isBlockRecorded: row.rows.flag(row.place, Self.others + 6) == true
         )
     }
 

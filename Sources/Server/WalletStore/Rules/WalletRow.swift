@@ -268,8 +268,7 @@ extension WalletRow {
             self.state.isLinked = true
             self.recoveryMAC = mac
             return .valid(.recoveryCodeLinked)
-        case .releaseShare, .readDeletionCode:
-            preconditionFailure("these write nothing")
+        default: preconditionFailure("other instructions write nothing")
         }
     }
 

@@ -92,7 +92,7 @@ extension StoreConnection {
     }
 
     func wallet(_ wallet: WalletID) throws -> WalletRow? {
-        let statement = try self.db.statement("SELECT \(WalletRow.columns) FROM wallets WHERE id = ?")
+        let statement = try self.db.statement(WalletRow.selection)
         statement.bind(wallet.bytes, at: 1)
         return try statement.first { try WalletRow($0) }
     }
@@ -101,18 +101,9 @@ extension StoreConnection {
     ///
     /// The row always changes and keeps its width.
     func keep(_ row: WalletRow) throws {
-        var state = row.state
-        state.writes &+= 1
-        let statement = try self.db.statement(
-            """
-            UPDATE wallets SET state = ?, pin_key_id = ?, unlock_share = ?, identity = ?, presence_share = ?,
-                deletion_code = ?, recovery_mac = ? WHERE key = ?
-            """
-        )
-        let values = [
-            state.encoded(), row.pinKeyID.bytes, row.unlockShare, row.identity, row.presenceShare, row.deletionCode,
-            row.recoveryMAC,
-        ]
+        var row = row
+        row.state.writes &+= 1
+        let (statement, values) = (try self.db.statement(WalletRow.replacement), row.values)
         for (place, value) in values.enumerated() { statement.bind(value, at: Int32(place + 1)) }
         statement.bind(row.key.number, at: Int32(values.count + 1))
         try statement.run()
@@ -140,11 +131,30 @@ extension StoreConnection {
 }
 
 extension WalletRow {
-    /// The columns, in the order in which ``init(_:)`` reads them.
-    static let columns = """
-        key, state, pin_key_id, unlock_share, identity, presence_share, deletion_code, recovery_mac, hardware_key
-        """
-    static let columnCount: Int32 = 9
+    /// The columns after the key, in the order in which ``init(_:)`` reads them.
+    private static let names = [
+        "state", "pin_key_id", "unlock_share", "identity", "presence_share", "deletion_code", "recovery_mac",
+        "hardware_key",
+    ]
+    static let columns = (["key"] + WalletRow.names).joined(separator: ", ")
+    static let columnCount = Int32(WalletRow.names.count + 1)
+    fileprivate static let selection = "SELECT \(WalletRow.columns) FROM wallets WHERE id = ?"
+    fileprivate static let replacement =
+        "UPDATE wallets SET \(WalletRow.names.map { "\($0) = ?" }.joined(separator: ", ")) WHERE key = ?"
+    /// The statement that adds a row with ``values``, and then the id, the digest of the deletion code and the time.
+    static let addition = {
+        let others = ["id", "deletion_digest", "registered_at"]
+        let values = String(repeating: ", ?", count: Self.names.count + others.count)
+        return "INSERT INTO wallets (\(Self.columns), \(others.joined(separator: ", "))) VALUES (NULL\(values))"
+    }()
+
+    /// The values of all columns but the key.
+    var values: [[UInt8]] {
+        [
+            self.state.encoded(), self.pinKeyID.bytes, self.unlockShare, self.identity, self.presenceShare,
+            self.deletionCode, self.recoveryMAC, self.hardwareKey.bytes,
+        ]
+    }
 
     /// Reads a row with these ``columns``.
     init(_ row: borrowing PreparedRow) throws {

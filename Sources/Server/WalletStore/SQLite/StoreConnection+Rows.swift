@@ -27,14 +27,14 @@ extension StoreConnection: Rows {
         }
     }
 
+    private static let withAttempts = """
+        SELECT \(WalletRow.columns), record
+        FROM wallets LEFT JOIN attempts ON attempts.wallet = wallets.key WHERE id = ?
+        """
+
     /// Damaged attempts are nil.
     private func withAttempts(_ wallet: WalletID) throws -> HeldRow? {
-        let statement = try self.db.statement(
-            """
-            SELECT \(WalletRow.columns), record
-            FROM wallets LEFT JOIN attempts ON attempts.wallet = wallets.key WHERE id = ?
-            """
-        )
+        let statement = try self.db.statement(Self.withAttempts)
         statement.bind(wallet.bytes, at: 1)
         return try statement.first { found in
             let onFile = found.bytes(WalletRow.columnCount) ?? []

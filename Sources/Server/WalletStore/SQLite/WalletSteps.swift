@@ -18,16 +18,9 @@ extension StoreConnection {
             "sealed shares and codes must fit into a row"
         )
         let row = WalletRow(registering: registration, as: WalletKey(number: 0), in: self.facts.epoch)
-        let values = [
-            row.state.encoded(), row.pinKeyID.bytes, row.unlockShare, row.identity, row.presenceShare, row.deletionCode,
-            row.recoveryMAC, row.hardwareKey.bytes, registration.walletID.bytes,
-        ]
         try self.db.run(
-            """
-            INSERT INTO wallets (\(WalletRow.columns), id, deletion_digest, registered_at)
-            VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """,
-            values.map { .bytes($0) } + [
+            WalletRow.addition,
+            (row.values + [registration.walletID.bytes]).map { .bytes($0) } + [
                 registration.deletionCode.map { .bytes($0.digest.bytes) } ?? .null,
                 .number(registration.now.milliseconds),
             ]

@@ -1,15 +1,5 @@
 internal import Vocabulary
 
-extension Attempt {
-    /// Whether the instruction writes the wallet's row, so that the attempt is a ``WritingAttempt``.
-    package var writes: Bool {
-        switch self.effect {
-        case .releaseShare, .readDeletionCode: false
-        case .replacePINKey, .linkRecoveryCode: true
-        }
-    }
-}
-
 /// Counts and judges an attempt, and writes its effect in one commit with the deny list.
 ///
 /// The row is written for every judged attempt, so that a full disk does not reveal whether a PIN was right.

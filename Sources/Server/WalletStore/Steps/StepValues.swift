@@ -191,6 +191,14 @@ package struct Attempt: Sendable {
         case readDeletionCode
     }
 
+    /// Whether the instruction writes the wallet's row, so that the attempt is a ``WritingAttempt``.
+    package var writes: Bool {
+        switch self.effect {
+        case .releaseShare, .readDeletionCode: false
+        case .replacePINKey, .linkRecoveryCode: true
+        }
+    }
+
     package init(
         walletID: WalletID,
         attemptID: AttemptID,
