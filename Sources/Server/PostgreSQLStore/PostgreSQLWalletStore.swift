@@ -81,8 +81,8 @@ package final class PostgreSQLWalletStore: ServedStore {
     package func close() async {
         self.judging.close()
         self.transactions.close()
-        await self.judging.ended()
-        await self.transactions.ended()
+        await self.judging.end.reached()
+        await self.transactions.end.reached()
         await self.keeper.withLock(\.self)?.close()
     }
 

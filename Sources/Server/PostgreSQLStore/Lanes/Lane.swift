@@ -11,14 +11,13 @@ final class Lane<Step: Sendable>: Sendable {
         var waiting: [Step] = []
         var isIdle = false
         var isClosed = false
-        var hasEnded = false
-        var onEnd: [CheckedContinuation<Void, Never>] = []
     }
 
     /// The maximum number of steps that the thread takes at once.
     private let largestBatch: Int
     private let state = Mutex(State())
     private let wake: any StoreWake
+    let end = ThreadEnd()
 
     /// Starts the thread, which passes the lane to `body` and ends when `body` returns.
     init(
@@ -31,7 +30,7 @@ final class Lane<Step: Sendable>: Sendable {
         self.wake = machine.makeSemaphore()
         machine.startThread(name) {
             body(self)
-            self.end()
+            self.end.reach()
         }
     }
 
@@ -77,26 +76,6 @@ final class Lane<Step: Sendable>: Sendable {
             return state.isIdle
         }
         if mustWake { self.wake.signal() }
-    }
-
-    /// Returns after the thread has ended.
-    func ended() async {
-        await withCheckedContinuation { waiter in
-            let hasEnded = self.state.withLock { state in
-                if !state.hasEnded { state.onEnd.append(waiter) }
-                return state.hasEnded
-            }
-            if hasEnded { waiter.resume() }
-        }
-    }
-
-    private func end() {
-        let waiters = self.state.withLock { state in
-            state.hasEnded = true
-            defer { state.onEnd = [] }
-            return state.onEnd
-        }
-        for waiter in waiters { waiter.resume() }
     }
 }
 

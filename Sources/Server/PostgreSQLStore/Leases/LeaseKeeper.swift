@@ -22,8 +22,6 @@ final class LeaseKeeper: ServerLease {
         var load: @Sendable () -> (connections: Int, sessions: Int) = { (0, 0) }
         var renewedAt: Duration
         var isClosed = false
-        var onEnd: [CheckedContinuation<Void, Never>] = []
-        var hasEnded = false
     }
 
     let server: String
@@ -33,6 +31,8 @@ final class LeaseKeeper: ServerLease {
     let leaseClock: LeaseClock
     let wakePipe: WakePipe
     let state: Mutex<State>
+    /// The end of the thread that keeps the lease.
+    let end = ThreadEnd()
     /// The end of the right to release, that is, to send wallets' data; in nanoseconds since the machine started.
     let heldUntil = Atomic<Int64>(0)
     let maintains = Atomic<Bool>(false)
@@ -131,13 +131,7 @@ final class LeaseKeeper: ServerLease {
     func close() async {
         self.state.withLock { $0.isClosed = true }
         self.wakePipe.wake()
-        await withCheckedContinuation { waiter in
-            let hasEnded = self.state.withLock { state in
-                if !state.hasEnded { state.onEnd.append(waiter) }
-                return state.hasEnded
-            }
-            if hasEnded { waiter.resume() }
-        }
+        await self.end.reached()
     }
 }
 
@@ -178,7 +172,7 @@ extension LeaseKeeper {
     /// It polls the clock, since a thread that sleeps until the end would wake too late after a suspension of the
     /// machine.
     private func watch() {
-        while !self.state.withLock(\.hasEnded) {
+        while !self.end.isReached {
             self.settleIfLapsed()  // rule: lease-end-waits-for-thread
             self.parts.machine.sleep(Self.watchInterval)
         }

@@ -83,12 +83,7 @@ final class LeaseWorker {
         try? self.table?.release()
         self.disconnect()
         self.keeper.abandonWaiters()
-        let waiters = self.keeper.state.withLock { state in
-            state.hasEnded = true
-            defer { state.onEnd = [] }
-            return state.onEnd
-        }
-        for waiter in waiters { waiter.resume() }
+        self.keeper.end.reach()
     }
 
     /// Renews the lease if that is due, reads the table, and settles and acknowledges new revocations.

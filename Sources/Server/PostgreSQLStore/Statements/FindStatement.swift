@@ -5,7 +5,7 @@ package import WalletStore
 /// The statements that find wallets, without locks.
 package enum FindStatement: Sendable {
     /// The columns of ``StoreTransaction/find(_:)`` and of ``StoreTransaction/records(_:)``.
-    package enum Columns: Sendable {
+    package enum Columns: Int, Sendable {
         case found, records
     }
 
@@ -19,7 +19,7 @@ package enum FindStatement: Sendable {
 
     var sql: (text: String, values: [PostgreSQLValue]) {
         switch self {
-        case .read(let columns, let selection): (Self.texts[columns.place][selection.place], selection.values)
+        case .read(let columns, let selection): (Self.texts[columns.rawValue][selection.place], selection.values)
         case .deletionCode(let digest):
             ("select id from wallet_values where deletion_digest = $1", [.bytes(digest.bytes)])
         case .page(let place, let limit):
@@ -75,15 +75,6 @@ package enum FindStatement: Sendable {
             left join recorded_blocks b on b.id = p.id
             order by p.place
             """
-        }
-    }
-}
-
-extension FindStatement.Columns {
-    fileprivate var place: Int {
-        switch self {
-        case .found: 0
-        case .records: 1
         }
     }
 }

@@ -41,8 +41,6 @@ final class CommitQueue: Sendable {
         /// Whether the thread is waiting for expected steps.
         var isGathering = false
         var isClosed = false
-        var hasEnded = false
-        var onEnd: [CheckedContinuation<Void, Never>] = []
 
         var isEmpty: Bool { self.waiting.isEmpty && self.reads.isEmpty }
 
@@ -71,6 +69,8 @@ final class CommitQueue: Sendable {
     private let meters: StoreMeters
     /// The steps expected soon.
     let expected = ExpectedSteps()
+    /// The moment at which the thread has closed the files.
+    let end = ThreadEnd()
     /// The longest time that a batch waits for expected steps, no matter how slow the disk is.
     private let longestGathering: Duration
 
@@ -236,25 +236,32 @@ final class CommitQueue: Sendable {
         if mustWake { self.wake.signal() }
     }
 
-    /// Waits until the thread has closed the files.
-    func ended() async {
+}
+
+/// The end of a thread, which callers wait for.
+package final class ThreadEnd: Sendable {
+    private let state = Mutex((hasEnded: false, waiting: [CheckedContinuation<Void, Never>]()))
+
+    package init() {}
+
+    package var isReached: Bool { self.state.withLock { $0.hasEnded } }
+
+    /// Returns after the thread has ended.
+    package func reached() async {
         await withCheckedContinuation { waiter in
             let hasEnded = self.state.withLock { state in
-                if !state.hasEnded { state.onEnd.append(waiter) }
+                if !state.hasEnded { state.waiting.append(waiter) }
                 return state.hasEnded
             }
             if hasEnded { waiter.resume() }
         }
     }
 
-    /// Records that the thread has ended.
-    ///
     /// Called by the thread itself.
-    func end() {
+    package func reach() {
         let waiters = self.state.withLock { state in
-            state.hasEnded = true
-            defer { state.onEnd = [] }
-            return state.onEnd
+            defer { state = (true, []) }
+            return state.waiting
         }
         for waiter in waiters { waiter.resume() }
     }

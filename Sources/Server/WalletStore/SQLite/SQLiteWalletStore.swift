@@ -23,9 +23,9 @@ package final class SQLiteWalletStore: ServedStore {
     /// Nil for a store that lacks commits and is only copied.
     private let mark: StoreMark?
     private let committed: CommittedFacts
-    private let announced: AnnouncedEntry
-    private let openings: Openings
-    package let commitLatency: CommitLatency
+    private let announced = AnnouncedEntry()
+    private let openings = Openings()
+    package let commitLatency = CommitLatency()
 
     /// Removing one wallet changes rows in eight tables and their indexes.
     ///
@@ -40,19 +40,13 @@ package final class SQLiteWalletStore: ServedStore {
         upgradedFrom: Int?,
         queue: CommitQueue,
         mark: StoreMark?,
-        committed: CommittedFacts,
-        announced: AnnouncedEntry,
-        openings: Openings,
-        latency: CommitLatency
+        committed: CommittedFacts
     ) {
         self.folder = folder
         self.upgradedFrom = upgradedFrom
         self.queue = queue
         self.mark = mark
-        self.announced = announced
-        self.openings = openings
         self.committed = committed
-        self.commitLatency = latency
     }
 
     deinit {
@@ -116,45 +110,56 @@ package final class SQLiteWalletStore: ServedStore {
             throw StoreOpenError(error)
         }
         let meters = StoreMeters(factory)
-        let (queue, latency, announced) = (CommitQueue(meters: meters, wake: wake), CommitLatency(), AnnouncedEntry())
-        let openings = Openings()
-        let handedOver = Mutex<SQLiteDatabase?>(database)
-        let thread = Thread {
-            guard let database = handedOver.withLock({ $0.take() }) else { return }
-            self.serve(
-                database,
-                at: path,
-                files,
-                key: key,
-                mark: mark,
-                queue: queue,
-                receipts: signer,
-                committed: committed,
-                announced: announced,
-                openings: openings,
-                latency: latency,
-                meters: meters,
-                onRefusal: onRefusal,
-                onFatal: onFatal
-            )
-            // Closing copies the log into the file and removes it. If that fails, the next start does it.
-            database.close()
-            if mark != nil { StoreMark.release(path) }
-            lock.release()
-            queue.end()
-        }
-        thread.name = "wallet store"
-        thread.start()
-        return SQLiteWalletStore(
+        let queue = CommitQueue(meters: meters, wake: wake)
+        let store = SQLiteWalletStore(
             folder: folder,
             upgradedFrom: upgradedFrom,
             queue: queue,
             mark: mark,
-            committed: committed,
-            announced: announced,
-            openings: openings,
-            latency: latency
+            committed: committed
         )
+        // The thread does not keep the store, which closes the queue once no caller has it.
+        let (announced, openings, latency) = (store.announced, store.openings, store.commitLatency)
+        let handedOver = Mutex<SQLiteDatabase?>(database)
+        let thread = Thread {
+            guard let database = handedOver.withLock({ $0.take() }) else { return }
+            do {
+                let connection = try StoreConnection(
+                    database,
+                    key: key,
+                    issuesReceipts: signer != nil,
+                    openings: openings
+                )
+                connection.announced = announced
+                let writer = BatchWriter(
+                    connection: connection,
+                    latency: latency,
+                    meters: meters,
+                    receipts: signer,
+                    committed: committed,
+                    mark: mark,
+                    files: mark.map { WatchedFiles(of: path, mark: $0, files ?? []) },
+                    log: LogPages(of: database),
+                    onFatal: onFatal,
+                    onRefusal: onRefusal
+                )
+                var duration = Duration.zero
+                while let batch = queue.nextBatch(after: duration, writer.answerRead) {
+                    duration = ContinuousClock().measure { writer.run(batch) }
+                }
+                writer.end()
+            } catch {
+                onFatal(FatalStoreError("wallet store: its facts cannot be read: \(error)"))
+            }
+            // Closing copies the log into the file and removes it. If that fails, the next start does it.
+            database.close()
+            if mark != nil { StoreMark.release(path) }
+            lock.release()
+            queue.end.reach()
+        }
+        thread.name = "wallet store"
+        thread.start()
+        return store
     }
 
     /// Checks that the store has every commit, and returns the generation that SQLite must find in it.
@@ -232,50 +237,7 @@ package final class SQLiteWalletStore: ServedStore {
     /// Rejects further steps, finishes those waiting and closes the files.
     package func close() async {
         self.queue.close()
-        await self.queue.ended()
-    }
-
-    private static func serve(
-        _ db: SQLiteDatabase,
-        at path: String,
-        _ files: [WatchedFiles.Kept]?,
-        key: RecordKey,
-        mark: StoreMark?,
-        queue: CommitQueue,
-        receipts signer: (any ReceiptSigner)?,
-        committed: CommittedFacts,
-        announced: AnnouncedEntry,
-        openings: Openings,
-        latency: CommitLatency,
-        meters: StoreMeters,
-        onRefusal: @escaping @Sendable (String) -> Void,
-        onFatal: @escaping @Sendable (FatalStoreError) -> Never
-    ) {
-        do {
-            let connection = try StoreConnection(db, key: key, issuesReceipts: signer != nil, openings: openings)
-            connection.announced = announced
-            let writer = BatchWriter(
-                connection: connection,
-                latency: latency,
-                meters: meters,
-                receipts: signer,
-                committed: committed,
-                mark: mark,
-                files: mark.map { WatchedFiles(of: path, mark: $0, files ?? []) },
-                log: LogPages(of: db),
-                onFatal: onFatal,
-                onRefusal: onRefusal
-            )
-            var duration = Duration.zero
-            while let batch = queue.nextBatch(after: duration, writer.answerRead) {
-                duration = ContinuousClock().measure { writer.run(batch) }
-            }
-            writer.end()
-        } catch {
-            onFatal(
-                FatalStoreError("wallet store: a prepared statement does not compile; its schema is of another version")
-            )
-        }
+        await self.queue.end.reached()
     }
 }
 

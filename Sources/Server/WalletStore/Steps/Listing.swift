@@ -81,28 +81,6 @@ package struct StoredListing: Hashable, Sendable {
     package var attempts: AttemptRecord?
     /// The restore charges that the stored record does not include yet.
     package var epochCharges: ArraySlice<EpochCharge>
-
-    package init(
-        cursor: UInt64,
-        walletID: WalletID,
-        attested: String?,
-        registeredAt: Timestamp,
-        sessionOpened: Bool,
-        lastSession: Timestamp?,
-        revocation: Revocation?,
-        attempts: AttemptRecord?,
-        epochCharges: ArraySlice<EpochCharge> = []
-    ) {
-        self.cursor = cursor
-        self.walletID = walletID
-        self.attested = attested
-        self.registeredAt = registeredAt
-        self.sessionOpened = sessionOpened
-        self.lastSession = lastSession
-        self.revocation = revocation
-        self.attempts = attempts
-        self.epochCharges = epochCharges
-    }
 }
 
 extension WalletReport {
