@@ -38,6 +38,32 @@ struct SharedDatabaseTests {
         #expect(blocked == 20)
     }
 
+    @Test("two servers that judge a writing instruction at the same time allow no more attempts, and refuse none")
+    func writingAllowance() async throws {
+        let wallet = try await TestWallet(in: self.store)
+        let change = Attempt.Effect.replacePINKey(identity: TestWallet.bytes(300), newKeyID: .random())
+        let outcomes = try await self.onBoth(count: 8) {
+            try await $0.outcome(of: wallet.attempt(right: false, effect: change))
+        }
+        #expect(outcomes.count { if case .notValid(.wrong, _) = $0 { true } else { false } } == 4)
+        #expect(outcomes.count { if case .notValid(.blocked, _) = $0 { true } else { false } } == 12)
+    }
+
+    @Test("a registration that waits for a revocation of the solution sees it")
+    func registrationAfterRevocation() async throws {
+        let wallet = try await TestWallet(in: self.store)
+        let other = try await TestWallet(in: self.store, opened: false)
+        let parts = self.place.parts()
+        let revocation = try StoreTransaction(.changingFacts, on: StoreSession(parts), parts)
+        try revocation.setSolutionRevoked(true)
+        let outcome = Task { [store = self.store] in try await store.register(other.registration()) }
+        try await self.untilWaiting()
+        try revocation.commit()
+        #expect(try await outcome.value == .solutionRevoked)
+        let solution = Revocation(reason: .solution, mayRegisterAnew: false)
+        try await #expect(self.store.outcome(of: wallet.attempt(right: true)) == .revoked(solution))
+    }
+
     @Test("without a signature no verdict leaves a server, and the attempt is counted")
     func unsigned() async throws {
         let signer = TestSigner()
