@@ -16,8 +16,7 @@ package enum AdminCalls {
     ]
 
     /// Every event that can appear in the audit log, commands first.
-    package static let auditEvents: [AuditEvent] =
-        Self.all.map { AuditEvent(rawValue: $0.name) } + AuditEvent.others
+    package static let auditEvents: [AuditEvent] = Self.all.map { AuditEvent(rawValue: $0.name) } + AuditEvent.others
 
     /// Returns the command with this name, or nil if it is unknown to this version.
     static func named(_ name: String) -> (any AdminCall.Type)? {

@@ -169,11 +169,7 @@ extension AdminService {
         return await self.answer(call, id, peer)
     }
 
-    private func answer<Call: AdminCall>(
-        _ call: Call,
-        _ id: UInt64,
-        _ peer: LocalPeer
-    ) async -> LocalListener.Answer {
+    private func answer<Call: AdminCall>(_ call: Call, _ id: UInt64, _ peer: LocalPeer) async -> LocalListener.Answer {
         var reply: AdminReply<Call.Reply>
         do throws(AdminFailure) {
             reply = AdminReply(id: id, reply: try await self.carryOut(call, by: peer))
@@ -218,8 +214,7 @@ extension DecodingError {
 private enum JSONMembers: Decodable {
     case object([String: JSONMembers])
     case array([JSONMembers])
-    case null
-    case value
+    case null, value
 
     private struct Key: CodingKey {
         let stringValue: String
@@ -397,8 +392,7 @@ private struct CommandEntries {
 
 /// The kind of command that revoked the wallets.
 enum RevocationCause {
-    case `operator`
-    case recoveryCode
+    case `operator`, recoveryCode
 
     fileprivate var revocation: Revocation {
         switch self {
@@ -434,11 +428,7 @@ extension AdminService {
         return try await self.acknowledgements()
     }
 
-    private func report(
-        _ wallets: some Collection<WalletID>,
-        endedAt now: Timestamp,
-        by cause: RevocationCause
-    ) async {
+    private func report(_ wallets: some Collection<WalletID>, endedAt now: Timestamp, by cause: RevocationCause) async {
         for wallet in Set(wallets) {
             // If the store does not answer, it is better to report a wallet twice than not at all.
             if let report = try? await self.server.store.report(of: wallet), report.revokedAt != now { continue }

@@ -54,12 +54,7 @@ struct FormSeal: Sendable {
     /// Returns the bytes covered by the MAC.
     ///
     /// They are unambiguous, because the parts before the code contain no zero byte.
-    private static func message(
-        _ purpose: Purpose,
-        code: String,
-        for source: PeerSource,
-        madeAt: Int64
-    ) -> Data {
+    private static func message(_ purpose: Purpose, code: String, for source: PeerSource, madeAt: Int64) -> Data {
         Data("remote-pin portal/1\0\(purpose.rawValue)\0\(madeAt)\0\(source)\0\(code)".utf8)
     }
 }

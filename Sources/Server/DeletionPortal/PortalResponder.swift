@@ -11,9 +11,7 @@ struct PortalResponder: HTTPResponder {
     struct Context: InitializableFromSource, Sendable {
         let channel: any Channel
 
-        init(source: ApplicationRequestContextSource) {
-            self.channel = source.channel
-        }
+        init(source: ApplicationRequestContextSource) { self.channel = source.channel }
     }
 
     let portal: Portal
@@ -123,9 +121,7 @@ extension HTTPFields {
 struct ClientSource {
     private let trusted: [AddressRange]
 
-    init(trusting proxies: [AddressRange]) {
-        self.trusted = proxies
-    }
+    init(trusting proxies: [AddressRange]) { self.trusted = proxies }
 
     /// Returns the source of a request.
     ///

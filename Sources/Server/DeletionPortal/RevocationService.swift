@@ -33,9 +33,7 @@ struct ServerRevocationService: RevocationService {
     /// The time to wait before retrying if no server answers.
     private static let absence: Duration = .seconds(60)
 
-    init(path: String) {
-        self.path = path
-    }
+    init(path: String) { self.path = path }
 
     /// Sends the code over a new connection.
     ///

@@ -31,9 +31,7 @@ final class WrongCodeLimit: Sendable {
     private let records = Mutex<[PeerSource: Record]>([:])
 
     /// - Parameter capacity: The maximum number of records, not counting those with a pending lookup.
-    init(capacity: Int = 50_000) {
-        self.capacity = capacity
-    }
+    init(capacity: Int = 50_000) { self.capacity = capacity }
 
     /// The number of records.
     var count: Int { self.records.withLock { $0.count } }

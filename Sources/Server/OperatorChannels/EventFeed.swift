@@ -114,9 +114,7 @@ final class LineQueue: Sendable {
     private let state = Mutex(State())
     private let capacity: Int
 
-    init(capacity: Int) {
-        self.capacity = capacity
-    }
+    init(capacity: Int) { self.capacity = capacity }
 
     /// Queues a line.
     ///
@@ -163,9 +161,7 @@ final class LineQueue: Sendable {
         }
     }
 
-    private func wake() {
-        self.state.withLock { $0.waiter.take() }?.resume()
-    }
+    private func wake() { self.state.withLock { $0.waiter.take() }?.resume() }
 
     /// Removes the oldest line after it has been delivered.
     func removeFirst() {
@@ -184,9 +180,7 @@ final class LineQueue: Sendable {
     }
 
     /// Restores a count returned by ``takeDropped()`` if its report was not delivered.
-    func putBack(dropped: Int) {
-        self.state.withLock { $0.dropped += dropped }
-    }
+    func putBack(dropped: Int) { self.state.withLock { $0.dropped += dropped } }
 
     /// Rejects further lines.
     ///

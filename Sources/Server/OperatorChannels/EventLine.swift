@@ -56,10 +56,8 @@ struct EventLine: Encodable {
             try line.encode("\(wallet)", forKey: .wallet)
             try line.encode(revocation.reason.rawValue, forKey: .reason)
             try line.encode(revocation.mayRegisterAnew, forKey: .mayRegisterAnew)
-        case .wallet(.solutionRevoked):
-            try line.encode("solution-revoked", forKey: .event)
-        case .wallet(.solutionRestored):
-            try line.encode("solution-restored", forKey: .event)
+        case .wallet(.solutionRevoked): try line.encode("solution-revoked", forKey: .event)
+        case .wallet(.solutionRestored): try line.encode("solution-restored", forKey: .event)
         }
         try line.encode(self.number, forKey: .number)
     }

@@ -14,8 +14,7 @@ internal import Telemetry
 package struct OperatorChannel: Sendable {
     /// The kind of channel shown in metrics.
     package enum Kind: String, Sendable, CaseIterable {
-        case program
-        case socket
+        case program, socket
     }
 
     package let kind: Kind

@@ -48,9 +48,7 @@ package struct WitnessKeeper: Sendable {
 
     private let parts: Parts
 
-    package init(_ parts: Parts) {
-        self.parts = parts
-    }
+    package init(_ parts: Parts) { self.parts = parts }
 
     /// Asks the witness whether the store is an older copy.
     ///

@@ -9,9 +9,7 @@ internal import StoreMaintenance
 struct NewLab {
     private let lab: LabFolder
 
-    init(_ lab: LabFolder) {
-        self.lab = lab
-    }
+    init(_ lab: LabFolder) { self.lab = lab }
 
     /// Creates all files of the lab, so that it can be served.
     ///

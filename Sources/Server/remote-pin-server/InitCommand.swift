@@ -108,9 +108,7 @@ struct ServerLayout {
 
     func create() async throws {
         try explaining(.files) { try NewServerState.requireUnused(self.folder) }
-        try explaining(.files) {
-            try DurableFile.makeFolder(self.folder)
-        }
+        try explaining(.files) { try DurableFile.makeFolder(self.folder) }
         try await Self.createState(vaultKey: "\(self.folder)/vault.key", data: "\(self.folder)/data")
         let text = ConfigurationFile.text(heading: "The configuration of a remote-PIN server.")
         // Write the configuration last: a folder that has one is complete.

@@ -97,10 +97,7 @@ struct Listeners: Sendable {
     /// Logs failed and rejected connections at a limited rate.
     ///
     /// Metrics count all of them.
-    private static func observer(
-        events: @escaping @Sendable (ListenerEvent) -> Void,
-        log: Logger
-    ) -> ListenerObserver {
+    private static func observer(events: @escaping @Sendable (ListenerEvent) -> Void, log: Logger) -> ListenerObserver {
         let lines = LogRateLimiter(burst: 20, each: .seconds(10))
         var observer = ListenerObserver()
         observer.event = events

@@ -50,9 +50,7 @@ struct Reloading: Sendable {
             self.output.level = Logger.Level(settings[SettingTable.logLevel])
         }
         // Replace the receivers only if they have changed. Otherwise, each reload would restart the hook program.
-        if changed.contains(where: { $0.section == "hook" }) {
-            self.hooks.use(settings)
-        }
+        if changed.contains(where: { $0.section == "hook" }) { self.hooks.use(settings) }
         self.server.use(SourceLimits(settings))
         self.listeners.wallets.limit(connectionsPerSource: settings[SettingTable.connectionsPerSource])
     }

@@ -39,12 +39,7 @@ struct ServerWatch: Sendable {
         return try await ServerWatch(registry, settings, connections: connections, log: log)
     }
 
-    private init(
-        _ registry: MetricRegistry,
-        _ settings: ServerSettings,
-        connections: Int,
-        log: Logger
-    ) async throws {
+    private init(_ registry: MetricRegistry, _ settings: ServerSettings, connections: Int, log: Logger) async throws {
         self.registry = registry
         self.liveness.watch("event loops", MultiThreadedEventLoopGroup.singleton)
         registry.watchProcess()
@@ -63,11 +58,7 @@ struct ServerWatch: Sendable {
         }
         do throws(ObservationListenError) {
             let answers = ObservationSources(registry: registry, liveness: self.liveness, readiness: self.readiness)
-            let listener = try await ObservationListener.bind(
-                host: address.host,
-                port: address.port,
-                answers: answers
-            )
+            let listener = try await ObservationListener.bind(host: address.host, port: address.port, answers: answers)
             self.listener = listener
             address.port = listener.port
         } catch {

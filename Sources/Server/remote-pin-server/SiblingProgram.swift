@@ -48,9 +48,7 @@ struct LabCommand: AsyncParsableCommand {
     @Argument(parsing: .captureForPassthrough, help: "Arguments of `remote-pin-lab`; see its --help.")
     var arguments: [String] = []
 
-    func run() async throws {
-        try await ending { try SiblingProgram.lab.run(self.arguments) }
-    }
+    func run() async throws { try await ending { try SiblingProgram.lab.run(self.arguments) } }
 }
 
 /// Runs the deletion portal.
@@ -71,7 +69,5 @@ struct PortalCommand: AsyncParsableCommand {
     @Argument(parsing: .captureForPassthrough, help: "Arguments of `remote-pin-portal`; see its --help.")
     var arguments: [String] = []
 
-    func run() async throws {
-        try await ending { try SiblingProgram.portal.run(self.arguments) }
-    }
+    func run() async throws { try await ending { try SiblingProgram.portal.run(self.arguments) } }
 }

@@ -8,9 +8,7 @@ package struct Checker {
     package private(set) var problems: [ConfigProblem] = []
 
     /// - Parameter source: The path of the file, or the name of the variable or flag, for use in problems.
-    package init(source: String) {
-        self.source = source
-    }
+    package init(source: String) { self.source = source }
 
     /// Checks the text of a file.
     ///
@@ -197,10 +195,7 @@ package struct Checker {
 
 /// The forms a YAML node can have.
 enum NodeForm {
-    case empty
-    case word
-    case list
-    case keys
+    case empty, word, list, keys
 
     init(_ node: Node) {
         if node.sequence != nil {

@@ -37,9 +37,7 @@ package struct ConfigError: Error, Hashable, Sendable, CustomStringConvertible {
     /// At least one problem.
     package var problems: [ConfigProblem]
 
-    package init(problems: [ConfigProblem]) {
-        self.problems = problems
-    }
+    package init(problems: [ConfigProblem]) { self.problems = problems }
 
     package var description: String { self.problems.map(\.description).joined(separator: "\n") }
 }

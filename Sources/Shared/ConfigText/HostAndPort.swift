@@ -48,11 +48,6 @@ package struct HostAndPort: Hashable, Sendable, CustomStringConvertible {
 extension Kind where Value == HostAndPort {
     /// - Parameter example: An example address, for messages and the manual.
     package static func address(ports: ClosedRange<Int> = 0...65_535, _ example: String) -> Kind {
-        .word(
-            "address",
-            "HOST:PORT, such as \(example)",
-            read: { HostAndPort($0, ports: ports) },
-            write: { "\($0)" }
-        )
+        .word("address", "HOST:PORT, such as \(example)", read: { HostAndPort($0, ports: ports) }, write: { "\($0)" })
     }
 }

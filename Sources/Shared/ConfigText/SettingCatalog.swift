@@ -261,9 +261,7 @@ package struct SettingValues: Sendable {
         for setting in catalog.settings where self.values[setting.name] == nil && needs(setting) {
             guard !self.rejected.contains(setting.name) else { continue }
             let message = "must be set: \(setting.allowed)"
-            self.problems.append(
-                ConfigProblem(source: sources.file?.path ?? "", key: setting.name, message: message)
-            )
+            self.problems.append(ConfigProblem(source: sources.file?.path ?? "", key: setting.name, message: message))
         }
     }
 
@@ -287,11 +285,7 @@ package struct SettingValues: Sendable {
     /// Reports a problem with the first of several settings that are valid on their own, but contradict each other.
     ///
     /// Does nothing if one of them has an invalid value, because that has already been reported.
-    package mutating func reject(
-        _ settings: [any SettingDeclaration],
-        if isContradiction: Bool,
-        _ message: String
-    ) {
+    package mutating func reject(_ settings: [any SettingDeclaration], if isContradiction: Bool, _ message: String) {
         guard isContradiction, !self.isIncomplete, self.rejected.isDisjoint(with: settings.map(\.name)) else { return }
         self.problems.append(self.origin(of: settings[0].name).problem(settings[0].name, message))
     }

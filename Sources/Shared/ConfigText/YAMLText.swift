@@ -51,8 +51,7 @@ package struct YAMLFault: Error, Hashable, Sendable {
         case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
             .composer(_, let problem, let mark, _):
             self.init(line: mark.line, message: "not YAML: \(problem)")
-        case .reader(let problem, _, _, _):
-            self.init(line: nil, message: "not YAML: \(problem)")
+        case .reader(let problem, _, _, _): self.init(line: nil, message: "not YAML: \(problem)")
         case .duplicatedKeysInMapping(let keys, let context):
             let names = keys.map { "`\($0)`" }.sorted().joined(separator: ", ")
             guard let key = keys.first, let later = Self.laterLine(of: key, than: context) else {
@@ -60,8 +59,7 @@ package struct YAMLFault: Error, Hashable, Sendable {
                 return
             }
             self.init(line: later, message: "\(names) is set twice, first in line \(context.mark.line)")
-        default:
-            self.init(line: nil, message: "not YAML")
+        default: self.init(line: nil, message: "not YAML")
         }
     }
 

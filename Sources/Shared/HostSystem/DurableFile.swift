@@ -143,9 +143,7 @@ package enum DurableFile {
     }
 
     /// Returns whether a file or folder with this name exists, following symbolic links.
-    package static func exists(_ path: String) -> Bool {
-        (try? self.status(of: path)) != nil
-    }
+    package static func exists(_ path: String) -> Bool { (try? self.status(of: path)) != nil }
 
     /// Returns whether anything has this name, such as a symbolic link to a file that does not exist.
     package static func isNamed(_ path: String) -> Bool {

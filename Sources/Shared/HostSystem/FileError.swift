@@ -69,8 +69,7 @@ package enum OddFile: Hashable, Sendable, CustomStringConvertible {
     case folder
     /// Opening or reading it may never return.
     case pipe
-    case socket
-    case device
+    case socket, device
 
     /// Classifies an entry, or returns nil for a regular file.
     ///

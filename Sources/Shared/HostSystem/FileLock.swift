@@ -70,9 +70,7 @@ package final class FileLock: Sendable {
     ///
     /// A child process that has just been forked still has the file open until it calls exec, and would hold the lock
     /// until then.
-    deinit {
-        flock(self.file.number, LOCK_UN)
-    }
+    deinit { flock(self.file.number, LOCK_UN) }
 
     /// Returns the id of the process holding the lock, or nil if there is none.
     ///

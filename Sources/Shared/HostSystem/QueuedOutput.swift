@@ -56,9 +56,7 @@ package final class QueuedOutput: Sendable {
         }
     }
 
-    deinit {
-        _ = self.state.withLock { $0.file.isFilled.signal() }
-    }
+    deinit { _ = self.state.withLock { $0.file.isFilled.signal() } }
 
     /// The number of lines that were dropped, or that could not be written.
     package var droppedCount: Int { self.state.withLock(\.queue.droppedCount) }
@@ -209,9 +207,7 @@ struct OutputQueue {
     /// All lines that were dropped.
     private(set) var droppedCount = 0
 
-    init(capacity: Int) {
-        self.capacity = capacity
-    }
+    init(capacity: Int) { self.capacity = capacity }
 
     var isEmpty: Bool { self.lines.allSatisfy(\.isEmpty) }
 

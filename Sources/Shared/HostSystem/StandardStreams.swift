@@ -81,9 +81,7 @@ package enum StandardStreams {
     }
 
     /// Makes writes to a closed pipe fail instead of ending the process (signal(7), SIGPIPE).
-    package static func ignoreBrokenPipes() {
-        signal(SIGPIPE, SIG_IGN)
-    }
+    package static func ignoreBrokenPipes() { signal(SIGPIPE, SIG_IGN) }
 
     /// Prepares the standard streams.
     ///

@@ -1,7 +1,6 @@
 /// A change that a transfer in text mode or an editor makes to the bytes of a text file.
 package enum TextConversion: Hashable, Sendable, CustomStringConvertible {
-    case lineEnds
-    case byteOrderMark
+    case lineEnds, byteOrderMark
 
     /// Returns the change that a line without its line feed shows, or nil if it shows none.
     package init?(of line: some BidirectionalCollection<UInt8>) {

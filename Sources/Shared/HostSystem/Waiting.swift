@@ -26,9 +26,7 @@ package final class AsyncLock: Sendable {
     }
 
     /// Passes the lock to the next waiting task.
-    package func release() {
-        self.waiters.withLock { $0.release() }?.resume()
-    }
+    package func release() { self.waiters.withLock { $0.release() }?.resume() }
 }
 
 /// A separate ``AsyncLock`` for each key.

@@ -24,9 +24,7 @@ final class AcceptPacer: ChannelDuplexHandler {
     private var pausedUntil = NIODeadline.uptimeNanoseconds(0)
     private var isScheduled = false
 
-    init(now: @escaping () -> NIODeadline = { .now() }) {
-        self.now = now
-    }
+    init(now: @escaping () -> NIODeadline = { .now() }) { self.now = now }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         if self.beganAt == nil { self.beganAt = self.now() }
@@ -65,9 +63,7 @@ final class AcceptBackoff: ChannelInboundHandler {
 
     private let report: @Sendable (String) -> Void
 
-    init(report: @escaping @Sendable (String) -> Void) {
-        self.report = report
-    }
+    init(report: @escaping @Sendable (String) -> Void) { self.report = report }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard error is IOError else { return context.fireErrorCaught(error) }

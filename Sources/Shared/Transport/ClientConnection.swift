@@ -126,14 +126,10 @@ package final class ClientConnection: Sendable {
     /// Closes the connection gracefully.
     ///
     /// Calls that are still waiting throw ``CallError/closed``.
-    package func close() {
-        self.calls.close()
-    }
+    package func close() { self.calls.close() }
 
     /// Waits until the connection has ended.
-    package func closed() async {
-        await self.calls.closed()
-    }
+    package func closed() async { await self.calls.closed() }
 }
 
 /// An error that prevented a connection from being established.
@@ -154,18 +150,14 @@ extension ConnectError {
     /// Converts an error from NIO or TLS.
     init(_ error: any Error) {
         switch error {
-        case let failure as TLSFailure:
-            self = failure == .timedOut ? .timedOut : .tls(failure)
+        case let failure as TLSFailure: self = failure == .timedOut ? .timedOut : .tls(failure)
         case let failure as NIOConnectionError:
             self = Self.mostTelling(failure.connectionErrors.map { Self($0.error) })
         case let failure as IOError where failure.errnoCode == ECONNREFUSED || failure.errnoCode == ENOENT:
             self = .refused
-        case ChannelError.connectTimeout:
-            self = .timedOut
-        case is ChannelError:
-            self = .tls(.endedEarly)
-        default:
-            self = .noRoute
+        case ChannelError.connectTimeout: self = .timedOut
+        case is ChannelError: self = .tls(.endedEarly)
+        default: self = .noRoute
         }
     }
 

@@ -23,8 +23,7 @@ final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     private enum Phase {
-        case awaitingHeader
-        case awaitingHello
+        case awaitingHeader, awaitingHello
         /// The first record is complete.
         ///
         /// The pacer will run the handshake later.
@@ -58,9 +57,7 @@ final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
         if context.channel.isActive { context.read() }
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) {
-        self.end()
-    }
+    func handlerRemoved(context: ChannelHandlerContext) { self.end() }
 
     func channelActive(context: ChannelHandlerContext) {
         context.read()

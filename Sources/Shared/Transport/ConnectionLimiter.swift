@@ -32,9 +32,7 @@ struct ConnectionLimiter {
     private var unreported = 0
     private var nextReport = NIODeadline.uptimeNanoseconds(0)
 
-    init(limits: TransportLimits) {
-        self.limits = limits
-    }
+    init(limits: TransportLimits) { self.limits = limits }
 
     /// Changes the limit for one source.
     ///

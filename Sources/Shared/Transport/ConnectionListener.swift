@@ -324,11 +324,7 @@ extension ConnectionListener {
         try channel.pipeline.syncOperations.addHandler(opening)
     }
 
-    private func admit(
-        _ channel: any Channel,
-        from source: PeerSource?,
-        _ now: NIODeadline
-    ) throws -> UInt64 {
+    private func admit(_ channel: any Channel, from source: PeerSource?, _ now: NIODeadline) throws -> UInt64 {
         let (id, refusal, gone, displaced, count) = self.state.withLock { state in
             let gone = state.limiter.hasRoom(for: source) ? state.makeRoom(at: now) : nil
             let (id, refusal) = state.admit(channel, from: source, at: now, displacing: gone != nil)
@@ -505,9 +501,7 @@ final class BusyHandler: ChannelInboundHandler {
     /// If the client sent its request to a closed socket, it would never read the answer.
     private static let grace: TimeAmount = .milliseconds(200)
 
-    init(_ answer: [UInt8]) {
-        self.answer = answer
-    }
+    init(_ answer: [UInt8]) { self.answer = answer }
 
     func channelActive(context: ChannelHandlerContext) {
         var buffer = context.channel.allocator.buffer(capacity: Frame.headerByteCount + self.answer.count)

@@ -59,9 +59,7 @@ final class EventLoopTaskExecutor: TaskExecutor {
     private let eventLoop: any EventLoop
     private let jobs = Mutex(Jobs())
 
-    private init(_ eventLoop: any EventLoop) {
-        self.eventLoop = eventLoop
-    }
+    private init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
 
     /// The executors for the shared event loop group.
     static let all = MultiThreadedEventLoopGroup.singleton.makeIterator().map(EventLoopTaskExecutor.init)

@@ -137,14 +137,10 @@ final class FrameChannel: FrameReceiver {
     var isHolding: Bool { self.state.withLock(\.isHolding) }
 
     /// Replaces the idle timeout.
-    func allowIdleness(of limit: Duration) {
-        self.onLoop { $0.allowIdleness(of: limit) }
-    }
+    func allowIdleness(of limit: Duration) { self.onLoop { $0.allowIdleness(of: limit) } }
 
     /// Sets whether the connection is protected from being displaced in a full table.
-    func protect(_ isProtected: Bool) {
-        self.onProtection(isProtected)
-    }
+    func protect(_ isProtected: Bool) { self.onProtection(isProtected) }
 
     /// Closes the connection gracefully, so that frames sent earlier still arrive.
     func close() {
@@ -209,9 +205,7 @@ final class FrameChannel: FrameReceiver {
 
     // MARK: - For the handler
 
-    func connectionOpened(_ opened: TLSHandshakeCompleted?) {
-        self.onOpen(self, opened)
-    }
+    func connectionOpened(_ opened: TLSHandshakeCompleted?) { self.onOpen(self, opened) }
 
     func receiveFrame(_ frame: consuming [UInt8]) -> Bool {
         let (waiter, hasRoom) = self.state.withLock { state in
@@ -232,9 +226,7 @@ final class FrameChannel: FrameReceiver {
         waiter?.resume(returning: .violation(violation))
     }
 
-    func longFrameChanged(isHeld: Bool) {
-        self.onLongFrame(isHeld)
-    }
+    func longFrameChanged(isHeld: Bool) { self.onLongFrame(isHeld) }
 
     func writabilityChanged(_ isWritable: Bool) {
         let senders = self.state.withLock { state in

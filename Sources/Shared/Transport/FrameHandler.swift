@@ -24,12 +24,7 @@ final class FrameHandler: ChannelInboundHandler, NIOScheduledCallbackHandler {
     typealias OutboundOut = ByteBuffer
 
     private enum State {
-        case opening
-        case open
-        case violated
-        case closing
-        case aborted
-        case ended
+        case opening, open, violated, closing, aborted, ended
     }
 
     /// The latest time at which a frame leaves.
@@ -182,10 +177,8 @@ final class FrameHandler: ChannelInboundHandler, NIOScheduledCallbackHandler {
         switch self.state {
         case .open:
             if self.inbound.receiverHasRoom, self.isWritable { context.read() }
-        case .closing:
-            context.read()
-        case .opening, .violated, .aborted, .ended:
-            break
+        case .closing: context.read()
+        case .opening, .violated, .aborted, .ended: break
         }
     }
 
@@ -259,10 +252,8 @@ final class FrameHandler: ChannelInboundHandler, NIOScheduledCallbackHandler {
             self.timers.close = self.timer(self.closeLimit, context: context) { $0.abort() }
             context.close(mode: .output, promise: nil)
             context.read()
-        case .opening:
-            context.close(mode: .all, promise: nil)
-        case .closing, .aborted, .ended:
-            break
+        case .opening: context.close(mode: .all, promise: nil)
+        case .closing, .aborted, .ended: break
         }
     }
 
@@ -301,9 +292,7 @@ final class FrameHandler: ChannelInboundHandler, NIOScheduledCallbackHandler {
     // MARK: - Timeouts
 
     /// Replaces the idle timeout of a connection that has a session.
-    func allowIdleness(of limit: Duration) {
-        self.idle.limit = TimeAmount(limit)
-    }
+    func allowIdleness(of limit: Duration) { self.idle.limit = TimeAmount(limit) }
 
     /// Schedules a single timer that checks the deadline again when it fires, so that we do not need a timer per call.
     ///
@@ -394,17 +383,13 @@ struct InboundFrames {
     /// The number of reads since the last complete frame.
     private var pieceCount = 0
 
-    mutating func countPiece() {
-        self.pieceCount += 1
-    }
+    mutating func countPiece() { self.pieceCount += 1 }
 
     /// Whether the current frame is arriving in too many pieces.
     var hasTooManyPieces: Bool { self.pieceCount > Self.maximumPieceCount }
 
     /// Adds bytes from the stream.
-    mutating func receive(_ bytes: ByteBuffer) {
-        self.decoder.receive(bytes)
-    }
+    mutating func receive(_ bytes: ByteBuffer) { self.decoder.receive(bytes) }
 
     /// Returns the next frame, or nil if more bytes are needed or the receiver has no room.
     ///
@@ -465,15 +450,9 @@ struct IdleTimeout {
     }
 
     /// Restarts the timeout because the connection was opened or a useful answer was sent.
-    mutating func restart(at now: NIODeadline) {
-        self.start = now
-    }
+    mutating func restart(at now: NIODeadline) { self.start = now }
 
-    mutating func frameReceived() {
-        self.unansweredCount += 1
-    }
+    mutating func frameReceived() { self.unansweredCount += 1 }
 
-    mutating func frameAnswered() {
-        self.unansweredCount = max(0, self.unansweredCount - 1)
-    }
+    mutating func frameAnswered() { self.unansweredCount = max(0, self.unansweredCount - 1) }
 }

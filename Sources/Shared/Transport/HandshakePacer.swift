@@ -103,9 +103,7 @@ final class HandshakeTimer: NIOScheduledCallbackHandler {
         self.callback = try? eventLoop.assumeIsolated().scheduleCallback(at: deadline, handler: self)
     }
 
-    func handleScheduledCallback(eventLoop: some EventLoop) {
-        self.onTimeout?()
-    }
+    func handleScheduledCallback(eventLoop: some EventLoop) { self.onTimeout?() }
 
     func cancel() {
         self.callback?.cancel()

@@ -95,9 +95,7 @@ private final class LineHandler: ChannelInboundHandler {
         let end = self.line.firstIndex(of: UInt8(ascii: "\n"))
         // A second line during the answer to the first one could get an answer that is not its own.
         guard !self.isAnswering, self.line.count <= self.byteCount, (end ?? self.line.count) >= self.line.count - 1
-        else {
-            return context.close(promise: nil)
-        }
+        else { return context.close(promise: nil) }
         guard let end else { return }
         let line = String(decoding: self.line[..<end], as: UTF8.self)
         self.line.removeAll(keepingCapacity: true)

@@ -6,9 +6,7 @@ package import Wire
 package final class LocalConnection: Sendable {
     private let calls: PendingCalls<[UInt8]>
 
-    private init(_ calls: PendingCalls<[UInt8]>) {
-        self.calls = calls
-    }
+    private init(_ calls: PendingCalls<[UInt8]>) { self.calls = calls }
 
     /// Connects to a Unix socket.
     ///
@@ -36,23 +34,17 @@ package final class LocalConnection: Sendable {
     }
 
     /// Closes the connection gracefully, so that calls sent earlier still reach the server.
-    package func close() {
-        self.calls.close()
-    }
+    package func close() { self.calls.close() }
 
     /// Waits until the connection has ended.
-    package func closed() async {
-        await self.calls.closed()
-    }
+    package func closed() async { await self.calls.closed() }
 }
 
 /// The deletion portal's connection to the server running on this machine.
 package final class PortalConnection: Sendable {
     private let calls: PendingCalls<PortalResult>
 
-    private init(_ calls: PendingCalls<PortalResult>) {
-        self.calls = calls
-    }
+    private init(_ calls: PendingCalls<PortalResult>) { self.calls = calls }
 
     /// Connects to a server's Unix socket; throws ``ConnectError/refused`` if the server is not running.
     package static func connect(path: String, timeout: Duration) async throws(ConnectError) -> PortalConnection {
@@ -70,7 +62,5 @@ package final class PortalConnection: Sendable {
         }
     }
 
-    package func close() {
-        self.calls.close()
-    }
+    package func close() { self.calls.close() }
 }

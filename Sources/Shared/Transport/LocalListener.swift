@@ -98,9 +98,7 @@ package final class LocalListener: Sendable {
     /// Stops accepting calls and removes the socket.
     ///
     /// Calls in progress are still answered.
-    package func stop() {
-        self.listener.stop()
-    }
+    package func stop() { self.listener.stop() }
 }
 
 extension TransportLimits {

@@ -25,8 +25,7 @@ package struct PeerSource: Hashable, Sendable, CustomStringConvertible {
         case .v6(let address):
             let bytes = unsafe withUnsafeBytes(of: address.address) { unsafe Array($0[8..<24]) }
             self.init(bytes: IPAddressText.unmapped(bytes))
-        case .unixDomainSocket, nil:
-            self.init(family: .unknown, number: 0)
+        case .unixDomainSocket, nil: self.init(family: .unknown, number: 0)
         }
     }
 

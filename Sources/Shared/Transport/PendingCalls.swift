@@ -45,9 +45,7 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
     }
 
     /// Waits until the connection is ready for calls; throws a ``TLSFailure`` or an error from the channel.
-    func open() async throws -> TLSHandshakeCompleted? {
-        try await self.opened.futureResult.get()
-    }
+    func open() async throws -> TLSHandshakeCompleted? { try await self.opened.futureResult.get() }
 
     /// Makes a call and waits for the answer.
     ///
@@ -167,9 +165,7 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
 
     // MARK: - For the handler
 
-    func connectionOpened(_ opened: TLSHandshakeCompleted?) {
-        self.opened.succeed(opened)
-    }
+    func connectionOpened(_ opened: TLSHandshakeCompleted?) { self.opened.succeed(opened) }
 
     func receiveFrame(_ frame: consuming [UInt8]) -> Bool {
         // The frame may contain a share.

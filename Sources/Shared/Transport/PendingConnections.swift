@@ -34,9 +34,7 @@ struct PendingConnections {
 
     /// - Parameter capacity: The maximum number of connections. By default, there is no maximum, and only
     ///   ``displace(at:)`` displaces connections.
-    init(capacity: Int = .max) {
-        self.capacity = capacity
-    }
+    init(capacity: Int = .max) { self.capacity = capacity }
 
     /// The number of connections in progress.
     var count: Int { self.entries.count }

@@ -71,9 +71,7 @@ package final class RPCListener: Sendable {
     /// Stops accepting connections.
     ///
     /// The next request on every connection is ``Incoming/closed``.
-    package func stop() {
-        self.listener.stop()
-    }
+    package func stop() { self.listener.stop() }
 }
 
 /// An error that prevented a listener from being created.

@@ -65,9 +65,7 @@ internal import COpenSSL
         unsafe COpenSSL_SSL_CTX_set_session_cache_mode(pointer, Int(SSL_SESS_CACHE_OFF))
     }
 
-    deinit {
-        unsafe SSL_CTX_free(self.pointer)
-    }
+    deinit { unsafe SSL_CTX_free(self.pointer) }
 }
 
 /// A certificate, a key or a trust rule cannot be used.

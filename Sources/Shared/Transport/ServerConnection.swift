@@ -77,9 +77,7 @@ package final class ServerConnection: Sendable {
     }
 
     /// Extends the idle timeout because an enrollment has started on a connection without a session.
-    package func enrollmentBegun() {
-        self.frames.allowIdleness(of: self.idleInEnrollment)
-    }
+    package func enrollmentBegun() { self.frames.allowIdleness(of: self.idleInEnrollment) }
 
     /// Extends the idle timeout and protects the connection from being displaced, because a session has started.
     package func sessionOpened() {
@@ -93,21 +91,15 @@ package final class ServerConnection: Sendable {
     }
 
     /// Closes the connection gracefully, so that answers sent earlier still arrive.
-    package func close() {
-        self.frames.close()
-    }
+    package func close() { self.frames.close() }
 
     /// Ends the connection immediately.
     ///
     /// Once ``closed()`` has returned, nothing more is sent, not even earlier answers still buffered on this machine.
-    package func abort() {
-        self.frames.abort()
-    }
+    package func abort() { self.frames.abort() }
 
     /// Waits until the connection has ended.
-    package func closed() async {
-        await self.frames.closed()
-    }
+    package func closed() async { await self.frames.closed() }
 }
 
 extension ServerConnection {
@@ -129,8 +121,7 @@ extension FrameChannel {
                 return self.channel.eventLoop.makeSucceededFuture(false)
             }
             let buffered = try? self.channel.syncOptions?.getOption(.bufferedWritableBytes)
-            let asked: EventLoopFuture<TCPInformation> =
-                options.unsafeGetSocketOption(level: .tcp, name: .tcp_info)
+            let asked: EventLoopFuture<TCPInformation> = options.unsafeGetSocketOption(level: .tcp, name: .tcp_info)
             return asked.map { buffered == 0 && $0.hasDelivered }
         }
         return (try? await found.get()) ?? false

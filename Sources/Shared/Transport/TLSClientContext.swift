@@ -136,8 +136,7 @@ extension SSLContext {
         case .dns(let name):
             unsafe X509_VERIFY_PARAM_set_hostflags(parameters, nameFlags)
             isSet = unsafe X509_VERIFY_PARAM_set1_host(parameters, name, 0) == 1
-        case .address(let address):
-            isSet = unsafe X509_VERIFY_PARAM_set1_ip_asc(parameters, address) == 1
+        case .address(let address): isSet = unsafe X509_VERIFY_PARAM_set1_ip_asc(parameters, address) == 1
         }
         guard isSet else { throw .serverName("\(name)") }
         guard try self.addAuthorities(pem) > 0 else { throw .trust }

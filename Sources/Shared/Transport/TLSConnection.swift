@@ -68,19 +68,13 @@ internal import Vocabulary
     }
 
     /// Sets the reusable memory for the bytes to send.
-    borrowing func use(_ records: ReusableBuffer) {
-        unsafe self.bytes.pointee.records = records
-    }
+    borrowing func use(_ records: ReusableBuffer) { unsafe self.bytes.pointee.records = records }
 
     /// Adds received bytes.
-    borrowing func receive(_ bytes: ByteBuffer) {
-        unsafe self.bytes.pointee.receive(bytes)
-    }
+    borrowing func receive(_ bytes: ByteBuffer) { unsafe self.bytes.pointee.receive(bytes) }
 
     /// Returns the bytes to send, or nil if there are none.
-    borrowing func takeOutput() -> ByteBuffer? {
-        unsafe self.bytes.pointee.takeOutput()
-    }
+    borrowing func takeOutput() -> ByteBuffer? { unsafe self.bytes.pointee.takeOutput() }
 
     /// Continues the handshake as far as possible with the bytes received so far; returns true once it is complete.
     borrowing func handshake() throws(TLSFailure) -> Bool {

@@ -40,8 +40,7 @@ extension TLSFailure {
         switch error.reason {
         case SSL_R_CERTIFICATE_VERIFY_FAILED:
             switch Int32(truncatingIfNeeded: verifyResult) {
-            case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
-                return .wrongName
+            case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH: return .wrongName
             default:
                 let text = unsafe X509_verify_cert_error_string(verifyResult).map { unsafe String(cString: $0) }
                 return .untrusted(text ?? "error \(verifyResult)")
@@ -50,8 +49,7 @@ extension TLSFailure {
             return .noCommonProtocol
         case self.alertOffset..<self.alertOffset + 256:
             return .refusedByPeer(alert: Int(error.reason - self.alertOffset))
-        default:
-            return .broken(error.text)
+        default: return .broken(error.text)
         }
     }
 }

@@ -27,10 +27,7 @@ final class TLSHandler: ChannelDuplexHandler {
     typealias OutboundOut = ByteBuffer
 
     private enum State {
-        case handshaking
-        case open
-        case sentCloseNotify
-        case ended
+        case handshaking, open, sentCloseNotify, ended
     }
 
     private let connection: TLSConnection
@@ -79,9 +76,7 @@ final class TLSHandler: ChannelDuplexHandler {
         if context.channel.isActive { self.begin(context: context) }
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) {
-        self.end()
-    }
+    func handlerRemoved(context: ChannelHandlerContext) { self.end() }
 
     func channelActive(context: ChannelHandlerContext) {
         self.begin(context: context)
@@ -111,8 +106,7 @@ final class TLSHandler: ChannelDuplexHandler {
         case .open, .sentCloseNotify:
             self.connection.receive(self.unwrapInboundIn(data))
             self.decrypt(context: context)
-        case .ended:
-            break
+        case .ended: break
         }
     }
 
@@ -191,8 +185,7 @@ final class TLSHandler: ChannelDuplexHandler {
                     self.plaintext.wipe()
                     // Usually there are no more bytes, and checking for them is cheaper than trying to read.
                     guard self.connection.mayHaveMore else { return self.finishReading(context: context) }
-                case .nothing:
-                    return self.finishReading(context: context)
+                case .nothing: return self.finishReading(context: context)
                 case .ended:
                     self.answerClose(context: context)
                     return
@@ -231,12 +224,9 @@ final class TLSHandler: ChannelDuplexHandler {
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch self.state {
-        case .handshaking:
-            self.waitingWrites.append((self.unwrapOutboundIn(data), promise))
-        case .open:
-            self.encrypt(self.unwrapOutboundIn(data), context: context, promise: promise)
-        case .sentCloseNotify, .ended:
-            promise?.fail(ChannelError.outputClosed)
+        case .handshaking: self.waitingWrites.append((self.unwrapOutboundIn(data), promise))
+        case .open: self.encrypt(self.unwrapOutboundIn(data), context: context, promise: promise)
+        case .sentCloseNotify, .ended: promise?.fail(ChannelError.outputClosed)
         }
     }
 
@@ -278,8 +268,7 @@ final class TLSHandler: ChannelDuplexHandler {
             self.sendCloseNotify(context: context)
             self.end()
             context.close(mode: .all, promise: promise)
-        case .input:
-            context.close(mode: .input, promise: promise)
+        case .input: context.close(mode: .input, promise: promise)
         }
     }
 

@@ -32,9 +32,7 @@ package final class TLSServerContext: Sendable {
     }
 
     /// Creates the server's end of a new connection.
-    func makeConnection() -> TLSConnection {
-        TLSConnection(server: self.current.withLock { $0 })
-    }
+    func makeConnection() -> TLSConnection { TLSConnection(server: self.current.withLock { $0 }) }
 }
 
 extension SSLContext {

@@ -27,9 +27,7 @@ final class TLSTickets: Sendable {
     }
 
     /// Removes and returns the newest ticket.
-    func take() -> TLSTicket? {
-        self.stored.withLock { $0.popLast() }
-    }
+    func take() -> TLSTicket? { self.stored.withLock { $0.popLast() } }
 
     /// The number of tickets.
     var count: Int { self.stored.withLock { $0.count } }
@@ -44,13 +42,9 @@ final class TLSTickets: Sendable {
     let pointer: OpaquePointer
 
     /// Takes ownership of a reference to the session.
-    init(takingOwnershipOf pointer: OpaquePointer) {
-        unsafe self.pointer = unsafe pointer
-    }
+    init(takingOwnershipOf pointer: OpaquePointer) { unsafe self.pointer = unsafe pointer }
 
-    deinit {
-        unsafe SSL_SESSION_free(self.pointer)
-    }
+    deinit { unsafe SSL_SESSION_free(self.pointer) }
 }
 
 extension SSLContext {
@@ -105,9 +99,7 @@ final class TicketKeys: Sendable {
 
     private let state: Mutex<State>
 
-    init(at now: ContinuousClock.Instant = .now) {
-        self.state = Mutex(State(start: now))
-    }
+    init(at now: ContinuousClock.Instant = .now) { self.state = Mutex(State(start: now)) }
 
     /// Returns the key for new tickets.
     func current(at now: ContinuousClock.Instant = .now) -> TicketKey {

@@ -29,9 +29,7 @@ enum UnixSocket {
         let descriptor = try Self.make(path)
         guard unsafe Self.withAddress(path, { unsafe Glibc.bind(descriptor, $0, $1) }) == 0,
             let file = SocketFile(path)
-        else {
-            throw Self.failure(closing: descriptor, path)
-        }
+        else { throw Self.failure(closing: descriptor, path) }
         guard unsafe chmod(path, 0o600) == 0, Self.give(path, to: group), Glibc.listen(descriptor, backlog) == 0 else {
             let failure = Self.failure(closing: descriptor, path)
             file.remove()
@@ -103,10 +101,7 @@ enum UnixSocket {
         return unsafe chown(path, uid_t.max, group) == 0 && chmod(path, 0o660) == 0
     }
 
-    private static func withAddress(
-        _ path: String,
-        _ call: (UnsafePointer<sockaddr>, socklen_t) -> CInt
-    ) -> CInt {
+    private static func withAddress(_ path: String, _ call: (UnsafePointer<sockaddr>, socklen_t) -> CInt) -> CInt {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         unsafe withUnsafeMutableBytes(of: &address.sun_path) { target in

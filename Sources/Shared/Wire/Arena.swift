@@ -17,14 +17,10 @@ internal import Glibc
     let state: UnsafeMutablePointer<ArenaState>
 
     /// Creates an arena that takes at most `budget` bytes from the system for allocations.
-    init(budget: Int) {
-        unsafe self.state = ArenaState.make(budget: budget)
-    }
+    init(budget: Int) { unsafe self.state = ArenaState.make(budget: budget) }
 
     /// Creates an arena without a limit, for encoding.
-    init() {
-        self.init(budget: .max)
-    }
+    init() { self.init(budget: .max) }
 
     deinit {
         unsafe self.state.pointee.releaseChunks()

@@ -199,13 +199,11 @@ func decode<Message, Value>(
     func kind(of number: UInt32) -> Kind {
         guard let field = unsafe protobuf_c_message_descriptor_get_field(self.descriptor, number) else { return .other }
         switch unsafe field.pointee.type {
-        case PROTOBUF_C_TYPE_STRING:
-            return .text
+        case PROTOBUF_C_TYPE_STRING: return .text
         case PROTOBUF_C_TYPE_MESSAGE:
             let part = unsafe field.pointee.descriptor.assumingMemoryBound(to: ProtobufCMessageDescriptor.self)
             return unsafe .part(MessageFields(part))
-        default:
-            return .other
+        default: return .other
         }
     }
 }

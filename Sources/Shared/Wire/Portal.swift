@@ -129,16 +129,13 @@ extension PortalResult {
         switch root.result_case {
         case REMOTEPIN__V1__PORTAL_RESPONSE__RESULT_REVOKED:
             self = .revoked(at: try root.part(\.revoked, .result).time(\.revoked_at_ms, .revokedAt))
-        case REMOTEPIN__V1__PORTAL_RESPONSE__RESULT_NOT_RECOGNISED:
-            self = .notRecognised
+        case REMOTEPIN__V1__PORTAL_RESPONSE__RESULT_NOT_RECOGNISED: self = .notRecognised
         case REMOTEPIN__V1__PORTAL_RESPONSE__RESULT_RATE_LIMITED:
             self = .rateLimited(retryAfter: try root.part(\.rate_limited, .result).retryAfter())
         case REMOTEPIN__V1__PORTAL_RESPONSE__RESULT_UNAVAILABLE:
             self = .unavailable(retryAfter: try root.part(\.unavailable, .result).retryAfter())
-        case REMOTEPIN__V1__PORTAL_RESPONSE__RESULT_MALFORMED:
-            self = .malformed
-        default:
-            throw .missing(.result)
+        case REMOTEPIN__V1__PORTAL_RESPONSE__RESULT_MALFORMED: self = .malformed
+        default: throw .missing(.result)
         }
     }
 }

@@ -99,12 +99,10 @@ extension Refusal {
         message.set(\.code, self.reason.code.encoded)
         message.set(\.correlation_id, self.correlationID)
         switch self.reason {
-        case .attestationRejected(let reason):
-            message.set(\.reason, reason)
+        case .attestationRejected(let reason): message.set(\.reason, reason)
         case .revoked(let revocation):
             revocation.write(to: message.add(\.revocation, remotepin__v1__revocation__init))
-        case .pinKeyChanged(let current):
-            message.set(\.pin_key_id, current)
+        case .pinKeyChanged(let current): message.set(\.pin_key_id, current)
         case .rateLimited(let retryAfter), .unavailable(let retryAfter):
             message.set(\.retry_after_ms, retryAfter)
         case .malformed, .unsupported, .sessionRequired, .authenticationFailed, .outOfOrder, .challengeInvalid,

@@ -125,12 +125,7 @@ package struct Instruct: Hashable, Sendable {
     /// The signature by the new PIN's key; only present for ChangePIN.
     package var newPINSignature: P256Signature?
 
-    package init(
-        counter: UInt64,
-        body: [UInt8],
-        pinSignature: P256Signature,
-        newPINSignature: P256Signature? = nil
-    ) {
+    package init(counter: UInt64, body: [UInt8], pinSignature: P256Signature, newPINSignature: P256Signature? = nil) {
         self.counter = counter
         self.body = body
         self.pinSignature = pinSignature
@@ -200,17 +195,14 @@ extension Call {
         case .confirmShares(let confirmation):
             root.set(\.call_case, REMOTEPIN__V1__REQUEST__CALL_CONFIRM_SHARES)
             confirmation.write(to: root.add(\.confirm_shares, remotepin__v1__confirm_shares_request__init))
-        case .unknown:
-            break
+        case .unknown: break
         }
     }
 
     fileprivate init(reading root: MessageReader<Remotepin__V1__Request>) throws(FieldFault) {
         switch root.call_case {
-        case REMOTEPIN__V1__REQUEST__CALL_HELLO:
-            self = .hello(try Hello(reading: root.part(\.hello, .call)))
-        case REMOTEPIN__V1__REQUEST__CALL_BEGIN_ENROLLMENT:
-            self = .beginEnrollment
+        case REMOTEPIN__V1__REQUEST__CALL_HELLO: self = .hello(try Hello(reading: root.part(\.hello, .call)))
+        case REMOTEPIN__V1__REQUEST__CALL_BEGIN_ENROLLMENT: self = .beginEnrollment
         case REMOTEPIN__V1__REQUEST__CALL_REGISTER:
             self = .register(try Register(reading: root.part(\.register_, .call)))
         case REMOTEPIN__V1__REQUEST__CALL_OPEN_SESSION:
@@ -220,12 +212,10 @@ extension Call {
         case REMOTEPIN__V1__REQUEST__CALL_REVOKE_WITH_CODE:
             let message = try root.part(\.revoke_with_code, .call)
             self = .revokeWithCode(try message.text(\.deletion_code, .deletionCode, in: 18...64))
-        case REMOTEPIN__V1__REQUEST__CALL_REPORT_WIPE:
-            self = .reportWipe
+        case REMOTEPIN__V1__REQUEST__CALL_REPORT_WIPE: self = .reportWipe
         case REMOTEPIN__V1__REQUEST__CALL_CONFIRM_SHARES:
             self = .confirmShares(try ConfirmShares(reading: root.part(\.confirm_shares, .call)))
-        default:
-            self = .unknown
+        default: self = .unknown
         }
     }
 }

@@ -25,8 +25,7 @@ package enum CallResult: Sendable {
     /// A verdict with its receipt, which has not been verified yet.
     case judged(InstructResult, Receipt)
     case revokeWithCode(CodeRevocation)
-    case reportWipe
-    case confirmShares
+    case reportWipe, confirmShares
     case refused(Refusal)
 }
 
@@ -162,8 +161,7 @@ package enum InstructResult: Sendable {
     /// `next` is the share that will replace this one once the wallet confirms it, or nil if the shares are not being
     /// replaced.
     case pinValid(unlockShare: Share, next: Share? = nil)
-    case pinChanged
-    case recoveryCodeLinked
+    case pinChanged, recoveryCodeLinked
     case deletionCode(DeletionCode)
     /// The PIN was wrong and the attempt was counted.
     ///
@@ -257,14 +255,11 @@ extension CallResult {
             self = message.isEmpty(\.receipt) ? .instruct(result) : .judged(result, try message.receipt(\.receipt))
         case REMOTEPIN__V1__RESPONSE__RESULT_REVOKE_WITH_CODE:
             self = .revokeWithCode(try CodeRevocation(reading: root.part(\.revoke_with_code, .result)))
-        case REMOTEPIN__V1__RESPONSE__RESULT_REPORT_WIPE:
-            self = .reportWipe
-        case REMOTEPIN__V1__RESPONSE__RESULT_CONFIRM_SHARES:
-            self = .confirmShares
+        case REMOTEPIN__V1__RESPONSE__RESULT_REPORT_WIPE: self = .reportWipe
+        case REMOTEPIN__V1__RESPONSE__RESULT_CONFIRM_SHARES: self = .confirmShares
         case REMOTEPIN__V1__RESPONSE__RESULT_ERROR:
             self = .refused(try Refusal(reading: root.part(\.error, .result)))
-        default:
-            throw .missing(.result)
+        default: throw .missing(.result)
         }
     }
 }
@@ -326,10 +321,8 @@ extension CodeRevocation {
         switch message.result_case {
         case REMOTEPIN__V1__REVOKE_WITH_CODE_RESPONSE__RESULT_REVOKED:
             self = .revoked(at: try message.part(\.revoked, .result).time(\.revoked_at_ms, .revokedAt))
-        case REMOTEPIN__V1__REVOKE_WITH_CODE_RESPONSE__RESULT_NOT_RECOGNISED:
-            self = .notRecognised
-        default:
-            throw .missing(.result)
+        case REMOTEPIN__V1__REVOKE_WITH_CODE_RESPONSE__RESULT_NOT_RECOGNISED: self = .notRecognised
+        default: throw .missing(.result)
         }
     }
 }
@@ -377,12 +370,9 @@ extension ServerTerms {
 extension UpdateVerdict {
     fileprivate func write(to message: MessageWriter<Remotepin__V1__UpdateVerdict>) {
         switch self {
-        case .ok:
-            message.set(\.kind, REMOTEPIN__V1__UPDATE_VERDICT__KIND__KIND_OK)
-        case .notify:
-            message.set(\.kind, REMOTEPIN__V1__UPDATE_VERDICT__KIND__KIND_NOTIFY)
-        case .recommend:
-            message.set(\.kind, REMOTEPIN__V1__UPDATE_VERDICT__KIND__KIND_RECOMMEND)
+        case .ok: message.set(\.kind, REMOTEPIN__V1__UPDATE_VERDICT__KIND__KIND_OK)
+        case .notify: message.set(\.kind, REMOTEPIN__V1__UPDATE_VERDICT__KIND__KIND_NOTIFY)
+        case .recommend: message.set(\.kind, REMOTEPIN__V1__UPDATE_VERDICT__KIND__KIND_RECOMMEND)
         case .warn(let blockedIn):
             message.set(\.kind, REMOTEPIN__V1__UPDATE_VERDICT__KIND__KIND_WARN)
             message.set(\.blocked_in_ms, blockedIn)
@@ -503,10 +493,8 @@ extension InstructResult {
                 next: result.isEmpty(\.next_unlock_share)
                     ? nil : try result.share(\.next_unlock_share, .nextUnlockShare)
             )
-        case REMOTEPIN__V1__INSTRUCT_RESPONSE__RESULT_CHANGE_PIN:
-            self = .pinChanged
-        case REMOTEPIN__V1__INSTRUCT_RESPONSE__RESULT_LINK_RECOVERY_CODE:
-            self = .recoveryCodeLinked
+        case REMOTEPIN__V1__INSTRUCT_RESPONSE__RESULT_CHANGE_PIN: self = .pinChanged
+        case REMOTEPIN__V1__INSTRUCT_RESPONSE__RESULT_LINK_RECOVERY_CODE: self = .recoveryCodeLinked
         case REMOTEPIN__V1__INSTRUCT_RESPONSE__RESULT_SHOW_DELETION_CODE:
             let code = try message.part(\.show_deletion_code, .result)
                 .text(\.deletion_code, .deletionCode, in: DeletionCode.length...DeletionCode.length)
@@ -515,10 +503,8 @@ extension InstructResult {
             self = .wrong(try PINState(reading: message.part(\.wrong, .result).part(\.state, .pinState)))
         case REMOTEPIN__V1__INSTRUCT_RESPONSE__RESULT_BLOCKED:
             self = .blocked(remaining: try message.part(\.blocked, .result).remaining())
-        case REMOTEPIN__V1__INSTRUCT_RESPONSE__RESULT_BLOCKED_PERMANENTLY:
-            self = .blockedPermanently
-        default:
-            throw .missing(.result)
+        case REMOTEPIN__V1__INSTRUCT_RESPONSE__RESULT_BLOCKED_PERMANENTLY: self = .blockedPermanently
+        default: throw .missing(.result)
         }
     }
 }

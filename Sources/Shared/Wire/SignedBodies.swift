@@ -136,8 +136,7 @@ extension Attestation {
                 object: try message.bytes(\.attestation_object, .attestationObject, in: 1...Self.maximumByteCount),
                 keyID: try message.fixed(\.key_id, .keyID)
             )
-        default:
-            throw .missing(.attestation)
+        default: throw .missing(.attestation)
         }
     }
 }
@@ -250,8 +249,7 @@ extension Instruction {
         case REMOTEPIN__V1__INSTRUCT_BODY__INSTRUCTION_SHOW_DELETION_CODE:
             try root.part(\.show_deletion_code, .instruction).rejectUnknownFields()
             self = .showDeletionCode
-        default:
-            throw root.hasUnknownFields ? .unknownInstruction : .missing(.instruction)
+        default: throw root.hasUnknownFields ? .unknownInstruction : .missing(.instruction)
         }
     }
 }

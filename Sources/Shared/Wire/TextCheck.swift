@@ -27,14 +27,12 @@ enum TextCheck {
                     guard !content.contains(0), String(validating: content, as: UTF8.self) != nil else { return false }
                 case .part(let fields):
                     guard Self.passes(content, fields) else { return false }
-                case .other:
-                    break
+                case .other: break
                 }
             case 5:
                 guard rest.count >= 4 else { return false }
                 rest.removeFirst(4)
-            default:
-                return false
+            default: return false
             }
         }
         return true

@@ -12,10 +12,7 @@ extension Features {
     }
 
     init(reading message: MessageReader<Remotepin__V1__Features>) {
-        self.init(
-            deletionCode: message.deletion_code != 0,
-            safeBiometricUnlock: message.safe_biometric_unlock != 0
-        )
+        self.init(deletionCode: message.deletion_code != 0, safeBiometricUnlock: message.safe_biometric_unlock != 0)
     }
 }
 
@@ -74,10 +71,8 @@ extension PINState {
             self = .open(attemptsLeft: attemptsLeft, finalRound: open.final_round != 0)
         case REMOTEPIN__V1__PINSTATE__STATE_BLOCKED:
             self = .blocked(remaining: try message.part(\.blocked, .pinState).remaining())
-        case REMOTEPIN__V1__PINSTATE__STATE_BLOCKED_PERMANENTLY:
-            self = .blockedPermanently
-        default:
-            throw .missing(.pinState)
+        case REMOTEPIN__V1__PINSTATE__STATE_BLOCKED_PERMANENTLY: self = .blockedPermanently
+        default: throw .missing(.pinState)
         }
     }
 }
@@ -86,9 +81,7 @@ extension MessageWriter<Remotepin__V1__Blocked> {
     /// Sets the remaining time of a block.
     ///
     /// This is at least a millisecond, because a block with no time left is never sent.
-    func set(remaining: Duration) {
-        self.set(\.remaining_ms, max(1, remaining.wireMilliseconds))
-    }
+    func set(remaining: Duration) { self.set(\.remaining_ms, max(1, remaining.wireMilliseconds)) }
 }
 
 extension MessageReader<Remotepin__V1__Blocked> {
@@ -116,8 +109,7 @@ extension SessionOpening {
             self = .active(try ActiveWallet(reading: message.part(\.active, .status)))
         case REMOTEPIN__V1__OPEN_SESSION_RESPONSE__STATUS_REVOKED:
             self = .revoked(try Revocation(reading: message.part(\.revoked, .status)))
-        default:
-            throw .missing(.status)
+        default: throw .missing(.status)
         }
     }
 }

@@ -56,8 +56,7 @@ package enum WireField: String, Hashable, Sendable {
 enum FieldFault: Error {
     case invalid(WireField)
     case missing(WireField)
-    case unknownField
-    case unknownInstruction
+    case unknownField, unknownInstruction
 
     /// Returns the error for the message with the given id.
     func wireError(id: UInt64?) -> WireError {

@@ -5,24 +5,17 @@ package import Vocabulary
 /// The checker has taken lost, interrupted and reordered messages into account, and has found no order of the
 /// operations in which the response would be correct. ``description`` explains each case.
 package enum HistoryViolation: Error, Hashable, Sendable {
-    case rightPINCalledWrong
-    case wrongPINCalledValid
-    case shareOfAnotherWallet
+    case rightPINCalledWrong, wrongPINCalledValid, shareOfAnotherWallet
     case judgedDuringBlock(early: Duration)
     case judgedBeyondBound
     case impossibleCount(said: PINState, possible: [PINState])
-    case blockWithoutCause
-    case permanentBlockWithoutCause
+    case blockWithoutCause, permanentBlockWithoutCause
     case impossibleBlock(said: Duration)
     case impossibleOpening(said: PINState, possible: [PINState])
-    case impossiblePINKey
-    case missingReceipt
-    case receiptContradictsVerdict
+    case impossiblePINKey, missingReceipt, receiptContradictsVerdict
     case impossibleNumber(UInt64)
     case unexplainedAttempt(number: UInt64)
-    case olderEpoch
-    case answeredAfterRevocation
-    case answerToAnotherQuestion
+    case olderEpoch, answeredAfterRevocation, answerToAnotherQuestion
 }
 
 extension HistoryViolation: CustomStringConvertible {

@@ -140,8 +140,7 @@ extension ModelState {
         case .blockedPermanently: return self.shows(.blockedPermanently, window, isExact: sent.isAlone, rules)
         case .wrong(let state):
             // Repeating the last wrong attempt returns the current state, no matter which PIN is sent.
-            let repeats =
-                self.lastWrong == .attempt(sent.attempt) || (sent.isRepeated && self.lastWrong == .unknown)
+            let repeats = self.lastWrong == .attempt(sent.attempt) || (sent.isRepeated && self.lastWrong == .unknown)
             guard repeats, self.mayBeOpen(window), rules.openState(after: self.failures) == state else { return nil }
             return self.with { $0.lastWrong = .attempt(sent.attempt) }
         case .valid: return nil
@@ -238,10 +237,7 @@ extension CheckerRules {
     func openState(after failures: Int) -> PINState {
         let (allowance, perRound) = (self.policy.allowance, self.policy.attemptsPerRound)
         guard failures < allowance else { return .open(attemptsLeft: 1, finalRound: true) }
-        return .open(
-            attemptsLeft: perRound - failures % perRound,
-            finalRound: failures >= allowance - perRound
-        )
+        return .open(attemptsLeft: perRound - failures % perRound, finalRound: failures >= allowance - perRound)
     }
 
     func tolerance(over length: Int64) -> Int64 { self.clockTolerance.milliseconds + length / 2000 }

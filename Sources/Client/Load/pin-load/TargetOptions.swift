@@ -101,10 +101,7 @@ struct TargetOptions: ParsableArguments {
 
 /// Options for the wallets of a run.
 struct FleetOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp("Wallet file of 'pin-load provision'.", valueName: "file"),
-        completion: .file()
-    )
+    @Option(help: ArgumentHelp("Wallet file of 'pin-load provision'.", valueName: "file"), completion: .file())
     var wallets: String
 
     @Flag(help: "Ignore the histories of earlier runs, after the server's store was restored from a backup.")

@@ -14,15 +14,12 @@ package struct Painter: Sendable {
     private var call = Call.none
 
     private enum Call {
-        case none
-        case running
+        case none, running
         /// A line has reported that it takes long.
         case reported
     }
 
-    package init(_ palette: Palette) {
-        self.palette = palette
-    }
+    package init(_ palette: Palette) { self.palette = palette }
 
     /// Forgets the terminal's contents, so that the next picture is drawn in full.
     mutating func forget() {

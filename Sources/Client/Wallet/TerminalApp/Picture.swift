@@ -6,8 +6,7 @@ internal import Vocabulary
 package struct Picture: Hashable, Sendable {
     /// The state of the app: in the foreground, in the background or not running.
     package enum Place: Hashable, Sendable {
-        case inFront
-        case background
+        case inFront, background
         /// The app's process is not running.
         case ended
     }
@@ -37,9 +36,7 @@ package struct Picture: Hashable, Sendable {
     /// The latest message that is not part of a screen, shown at the bottom.
     package var note = ""
 
-    package init(_ screen: Screen) {
-        self.screen = screen
-    }
+    package init(_ screen: Screen) { self.screen = screen }
 
     /// Shows a different screen, or the current one with new values.
     package mutating func show(_ screen: Screen) {
@@ -55,9 +52,7 @@ package struct Picture: Hashable, Sendable {
     /// Hides the screen behind a prompt.
     ///
     /// The wallet is locked, so its contents must not be visible behind the unlock prompt.
-    package mutating func lock() {
-        self.behind = nil
-    }
+    package mutating func lock() { self.behind = nil }
 
     package mutating func show(_ status: PhoneStatus) {
         self.phone = status.system

@@ -180,8 +180,7 @@ extension TerminalApp {
     private func hit(_ target: KeyMap.Target) {
         switch target {
         case .action(let action): self.begin { phone in try await phone.tap(action) }
-        case .present(let presentation):
-            self.begin { phone in try await phone.present(presentation) }
+        case .present(let presentation): self.begin { phone in try await phone.present(presentation) }
         }
     }
 
@@ -277,7 +276,5 @@ package final class WalletEventQueue: Sendable {
     }
 
     /// Sets a function that is called after every addition.
-    func onEvent(_ wake: @escaping @Sendable () -> Void) {
-        self.state.withLock { $0.wake = wake }
-    }
+    func onEvent(_ wake: @escaping @Sendable () -> Void) { self.state.withLock { $0.wake = wake } }
 }

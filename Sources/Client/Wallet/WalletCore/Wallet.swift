@@ -80,16 +80,10 @@ public actor Wallet {
     /// The server is not notified, since the wallet id cannot be read from damaged files. The user can revoke the
     /// wallet with its deletion code.
     public static func reset(disk: any LocalDisk, device: any Device) async throws(WalletError) {
-        do {
-            try await WalletEngine.reset(disk, device)
-        } catch {
-            throw WalletError(error)
-        }
+        do { try await WalletEngine.reset(disk, device) } catch { throw WalletError(error) }
     }
 
-    deinit {
-        self.backgroundTimer?.cancel()
-    }
+    deinit { self.backgroundTimer?.cancel() }
 
     /// Launches the app (UC1.2/1.1a), which is initially locked.
     ///
@@ -122,16 +116,12 @@ public actor Wallet {
     }
 
     /// Passes a universal link (PF2.7) to the running app.
-    public func open(_ link: IncomingLink) async -> Screen {
-        await self.resume(opening: link)
-    }
+    public func open(_ link: IncomingLink) async -> Screen { await self.resume(opening: link) }
 
     /// Sets or clears the host application's operation in progress.
     ///
     /// Links that arrive in the meantime have to wait (PF2.7/4).
-    public func setHostSession(_ session: HostSession?) {
-        self.engine.hostSession = session
-    }
+    public func setHostSession(_ session: HostSession?) { self.engine.hostSession = session }
 
     /// Selects an action on the current screen.
     ///
@@ -394,9 +384,7 @@ final class Broadcast<Value: Hashable & Sendable>: Sendable {
 
     private let state: Mutex<State>
 
-    init(_ value: Value) {
-        self.state = Mutex(State(value: value))
-    }
+    init(_ value: Value) { self.state = Mutex(State(value: value)) }
 
     deinit {
         let subscribers = self.state.withLock { $0.subscribers.values.map(\.self) }

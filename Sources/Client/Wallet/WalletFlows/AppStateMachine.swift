@@ -166,9 +166,7 @@ package struct AppStateMachine: Sendable {
     }
 
     /// Adds steps to the trace that were not taken by a flow.
-    mutating func note(_ steps: StepID...) {
-        self.trace += steps
-    }
+    mutating func note(_ steps: StepID...) { self.trace += steps }
 }
 
 // MARK: - Transitions
@@ -190,8 +188,7 @@ extension AppStateMachine {
             if let banner = transition.banner { self.banner = banner }
             if let flow = transition.flow { self.stack.replaceTop(flow) }
             switch transition.next {
-            case .enter:
-                transition = self.stack.top?.enter(snapshot) ?? .ignored
+            case .enter: transition = self.stack.top?.enter(snapshot) ?? .ignored
             case .show(let dialog):
                 // Before the lock asks for the PIN, record the dialog as the one to come back to.
                 self.stack.show(dialog)
@@ -200,13 +197,11 @@ extension AppStateMachine {
             case .ask(let effect):
                 self.asked = effect
                 return .ask(effect)
-            case .call(let flow):
-                transition = self.start(flow, snapshot)
+            case .call(let flow): transition = self.start(flow, snapshot)
             case .goTo(let flow):
                 self.stack.removeAll()
                 transition = self.start(flow, snapshot)
-            case .lock(let reason):
-                transition = self.beginLock(reason, snapshot)
+            case .lock(let reason): transition = self.beginLock(reason, snapshot)
             case .finish(let result):
                 guard let next = self.pop(result, snapshot) else {
                     self.stack = before
@@ -297,9 +292,7 @@ extension AppStateMachine {
     }
 
     /// Returns whether the current screen must be hidden now.
-    func mustCover(_ snapshot: Snapshot) -> Bool {
-        snapshot.isLocked && self.stack.isBehindLock
-    }
+    func mustCover(_ snapshot: Snapshot) -> Bool { snapshot.isLocked && self.stack.isBehindLock }
 
     /// Asks for the PIN in front of a screen that is behind the lock.
     private mutating func cover(_ snapshot: Snapshot) -> Transition {

@@ -68,8 +68,7 @@ package enum FailureCause: String, Hashable, Sendable, CaseIterable {
 
     /// The ways to leave the error screen, besides Close.
     package enum WayOut: Hashable, Sendable {
-        case retry
-        case retryOrReset
+        case retry, retryOrReset
         /// Trying again would never succeed, because the wallet cannot be opened on this device.
         case reset
     }

@@ -145,13 +145,7 @@ struct Transition: Sendable {
         case ignored
     }
 
-    init(
-        _ next: Next,
-        of flow: (any Flow)? = nil,
-        steps: [StepID] = [],
-        banner: Text? = nil,
-        events: [AppEvent] = []
-    ) {
+    init(_ next: Next, of flow: (any Flow)? = nil, steps: [StepID] = [], banner: Text? = nil, events: [AppEvent] = []) {
         self.flow = flow
         self.steps = steps
         self.next = next
@@ -264,9 +258,7 @@ struct Dialog: Sendable {
         self.changed { $0.scene.input = Scene.Input(step: step) }
     }
 
-    func with(_ values: Scene.Value...) -> Dialog {
-        self.changed { $0.scene.values += values }
-    }
+    func with(_ values: Scene.Value...) -> Dialog { self.changed { $0.scene.values += values } }
 
     func ending(_ end: Scene.Timer.End, _ step: StepID, _ transition: Transition) -> Dialog {
         self.changed { dialog in
@@ -279,9 +271,7 @@ struct Dialog: Sendable {
         self.changed { $0.resumption = transition }
     }
 
-    func because(_ obstacle: Obstacle) -> Dialog {
-        self.changed { $0.scene.obstacle = obstacle }
-    }
+    func because(_ obstacle: Obstacle) -> Dialog { self.changed { $0.scene.obstacle = obstacle } }
 
     private func changed(_ change: (inout Dialog) -> Void) -> Dialog {
         var dialog = self
@@ -318,13 +308,9 @@ struct FlowStack: Sendable {
         return self.frames.last { $0.dialog != nil }?.dialog
     }
 
-    mutating func push(_ flow: any Flow) {
-        self.frames.append(Frame(flow: flow))
-    }
+    mutating func push(_ flow: any Flow) { self.frames.append(Frame(flow: flow)) }
 
-    mutating func removeAll() {
-        self.frames = []
-    }
+    mutating func removeAll() { self.frames = [] }
 
     /// Removes the current flow.
     mutating func pop() {
@@ -390,14 +376,10 @@ struct FlowStack: Sendable {
     var isConfirmingForHost: Bool { self.frames.contains { $0.flow is ConfirmForHost } }
 
     /// Whether a flow is active that the user cannot get past: a rooted device, a blocked version, or a revocation.
-    var isBeforeLock: Bool {
-        self.frames.contains { frame in frame.flow.place == .beforeLock }
-    }
+    var isBeforeLock: Bool { self.frames.contains { frame in frame.flow.place == .beforeLock } }
 
     /// Whether the app is asking for the PIN or showing a screen that resulted from it.
-    var isAtLock: Bool {
-        self.frames.contains { frame in frame.flow.place == .atLock }
-    }
+    var isAtLock: Bool { self.frames.contains { frame in frame.flow.place == .atLock } }
 
     /// Whether the current screen may only be shown while the app is unlocked.
     var isBehindLock: Bool {

@@ -60,8 +60,7 @@ struct WalletLink: Hashable, Sendable {
 enum LinkResult: Hashable, Sendable {
     /// No link was passed, or it is not one of the wallet's.
     case none
-    case rejected
-    case accepted
+    case rejected, accepted
 }
 
 /// A session in progress in the host application.

@@ -191,21 +191,15 @@ struct Idleness: Sendable {
     /// Notes that the user answered a question, perhaps outside the app.
     ///
     /// This counts as use, but does not bring the app into sight.
-    mutating func answered(at uptime: Duration) {
-        self.usedAt = uptime
-    }
+    mutating func answered(at uptime: Duration) { self.usedAt = uptime }
 
     /// Notes that the app came back to the same screen, which does not count as use by itself.
-    mutating func comeBack() {
-        self.hiddenSince = nil
-    }
+    mutating func comeBack() { self.hiddenSince = nil }
 
     /// Notes that the app went out of sight.
     ///
     /// Further calls have no effect until it comes back.
-    mutating func hide(at uptime: Duration) {
-        self.hiddenSince = self.hiddenSince ?? uptime
-    }
+    mutating func hide(at uptime: Duration) { self.hiddenSince = self.hiddenSince ?? uptime }
 
     /// Returns how long the app may stay out of sight before it must lock itself, or nil if it is visible.
     func timeLeftHidden(_ snapshot: Snapshot) -> Duration? {
@@ -213,9 +207,7 @@ struct Idleness: Sendable {
     }
 
     /// Returns whether the app has been out of sight for too long.
-    func wasHiddenTooLong(_ snapshot: Snapshot) -> Bool {
-        self.timeLeftHidden(snapshot) == .zero
-    }
+    func wasHiddenTooLong(_ snapshot: Snapshot) -> Bool { self.timeLeftHidden(snapshot) == .zero }
 
     /// Returns whether the app has not been used for too long.
     func isUnused(_ snapshot: Snapshot) -> Bool {
@@ -228,7 +220,5 @@ struct Idleness: Sendable {
     }
 
     /// Returns the uptime at which the app will lock itself if it is not used.
-    func locksAt(_ snapshot: Snapshot) -> Duration {
-        self.usedAt + snapshot.lockTimes.inactivity
-    }
+    func locksAt(_ snapshot: Snapshot) -> Duration { self.usedAt + snapshot.lockTimes.inactivity }
 }

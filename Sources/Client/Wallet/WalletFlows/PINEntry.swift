@@ -27,9 +27,7 @@ public final class PINEntry: Sendable, CustomStringConvertible, CustomReflectabl
     }
 
     /// Compares the digits in constant time.
-    package func isEqual(to other: PINEntry) -> Bool {
-        self.pin.isEqual(to: other.pin)
-    }
+    package func isEqual(to other: PINEntry) -> Bool { self.pin.isEqual(to: other.pin) }
 
     /// The rule for new PINs that this PIN violates, or nil if it may be chosen.
     package var brokenRule: PINRule? {

@@ -6,14 +6,10 @@ public struct StepID: Hashable, Sendable, ExpressibleByStringLiteral, CustomStri
     public let description: String
 
     /// Creates a step from a name in the source code.
-    public init(stringLiteral name: StaticString) {
-        self.description = name.description
-    }
+    public init(stringLiteral name: StaticString) { self.description = name.description }
 
     /// Creates a step from a name that is read at run time, for example from a scenario.
-    package init(_ name: String) {
-        self.description = name
-    }
+    package init(_ name: String) { self.description = name }
 }
 
 /// The list of all steps.

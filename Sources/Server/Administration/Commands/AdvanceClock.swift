@@ -22,9 +22,7 @@ package struct AdvanceClock: AdminCall {
     /// Ten years.
     package static let mostMs: Int64 = 10 * 366 * 24 * 3600 * 1000
 
-    package init(by duration: Duration) {
-        self.byMs = duration.milliseconds
-    }
+    package init(by duration: Duration) { self.byMs = duration.milliseconds }
 
     package struct Reply: Codable, Hashable, Sendable {
         package var now: Timestamp

@@ -14,9 +14,7 @@ package struct ClearUpdatePolicy: AdminCall {
 
     package var platforms: Set<Platform>
 
-    package init(_ platforms: Set<Platform>) {
-        self.platforms = platforms
-    }
+    package init(_ platforms: Set<Platform>) { self.platforms = platforms }
 
     package func validate() throws(AdminFailure) {
         try self.platforms.count.mustBe(in: 1...Platform.allCases.count, "platforms.count")

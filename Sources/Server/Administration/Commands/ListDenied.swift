@@ -35,10 +35,7 @@ package struct ListDenied: AdminCall {
 
     package func run(in service: AdminService) async throws -> Reply {
         let page = try await service.server.store.denied(after: self.after, limit: self.limit)
-        return Reply(
-            entries: page.entries.map { Entry(mac: $0.mac, deniedAt: $0.deniedAt) },
-            hasMore: page.hasMore
-        )
+        return Reply(entries: page.entries.map { Entry(mac: $0.mac, deniedAt: $0.deniedAt) }, hasMore: page.hasMore)
     }
 
     package var page: ListPage? { self.after.map { ListPage(of: Self.name, after: "\($0)") } }

@@ -39,9 +39,7 @@ package struct ListFlags: AdminCall {
 package struct FlagsReply: Codable, Hashable, Sendable {
     package var flags: [Flag]
 
-    package init(_ flags: [Flag]) {
-        self.flags = flags
-    }
+    package init(_ flags: [Flag]) { self.flags = flags }
 
     init(of service: AdminService) {
         self.flags = FeatureFlag.allCases.map { flag in

@@ -16,9 +16,7 @@ package struct RemoveDenied: DeniedNameCall {
 
     package var code: DeniedName
 
-    package init(_ code: DeniedName) {
-        self.code = code
-    }
+    package init(_ code: DeniedName) { self.code = code }
 
     package struct Reply: Codable, Hashable, Sendable {
         package var mac: RecoveryCodeMAC

@@ -20,9 +20,7 @@ package struct RevokeRecoveryCode: AdminCall {
 
     package var code: RecoveryCode
 
-    package init(_ code: RecoveryCode) {
-        self.code = code
-    }
+    package init(_ code: RecoveryCode) { self.code = code }
 
     package struct Reply: Codable, Hashable, Sendable {
         package var mac: RecoveryCodeMAC
@@ -137,8 +135,7 @@ extension RevokeRecoveryCodeCommand {
     func call() throws -> RevokeRecoveryCode { RevokeRecoveryCode(try self.code.read()) }
 
     func draw(_ reply: RevokeRecoveryCode.Reply, on page: inout Page) {
-        let since =
-            reply.alreadyDenied ? "was on the deny list since \(reply.deniedAt.text)" : "is on the deny list"
+        let since = reply.alreadyDenied ? "was on the deny list since \(reply.deniedAt.text)" : "is on the deny list"
         page.line("the recovery code \(since), as \(reply.mac)")
         page.line("\(reply.revoked) \(reply.revoked == 1 ? "wallet is" : "wallets are") revoked by it now")
         if reply.linked == 0 {
@@ -207,9 +204,7 @@ struct RecoveryCodeOptions: ParsableArguments {
     private static let longestInput = 4096
 
     private func line() throws -> [UInt8] {
-        func copy(_ line: RawSpan) -> [UInt8] {
-            (0..<line.byteCount).map { line.byte(at: $0) }
-        }
+        func copy(_ line: RawSpan) -> [UInt8] { (0..<line.byteCount).map { line.byte(at: $0) } }
         do throws(InputError) {
             if let codeFd { return try LineInput.withTextLine(from: codeFd, atMost: Self.longestInput, copy) }
             return try Terminal.withHiddenLine(prompt: "Recovery code: ", atMost: Self.longestInput, copy)

@@ -20,9 +20,7 @@ package struct RevokeWallets: AdminCall {
     /// The number of wallets allowed in one command.
     package static let counts = 1...1000
 
-    package init(_ wallets: [WalletID]) {
-        self.wallets = wallets
-    }
+    package init(_ wallets: [WalletID]) { self.wallets = wallets }
 
     package struct Reply: Codable, Hashable, Sendable {
         /// The number of wallets revoked by this command.
@@ -97,9 +95,7 @@ package struct RevokeWallets: AdminCall {
             }
         }
 
-        func call() -> RevokeWallets {
-            RevokeWallets(self.wallets.once)
-        }
+        func call() -> RevokeWallets { RevokeWallets(self.wallets.once) }
 
         func draw(_ reply: Reply, on page: inout Page) {
             let earlier = reply.alreadyRevoked == 0 ? "" : "; \(reply.alreadyRevoked) already were"

@@ -80,8 +80,7 @@ package struct SetFlag: AdminCall {
                     )
                 }
                 return .percentage(number)
-            default:
-                throw ValidationError("Write one of: off · on · list ID… · percent N.")
+            default: throw ValidationError("Write one of: off · on · list ID… · percent N.")
             }
         }
 

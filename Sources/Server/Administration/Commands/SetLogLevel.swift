@@ -12,9 +12,7 @@ package struct SetLogLevel: AdminCall {
     /// The level to set, or nil to show the current level.
     package var level: LogLevel?
 
-    package init(_ level: LogLevel?) {
-        self.level = level
-    }
+    package init(_ level: LogLevel?) { self.level = level }
 
     package struct Reply: Codable, Hashable, Sendable {
         package var level: LogLevel

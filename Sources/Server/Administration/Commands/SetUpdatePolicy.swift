@@ -52,10 +52,7 @@ package struct SetUpdatePolicy: AdminCall {
         @Argument(help: "android, ios, or all.", completion: .list(PlatformChoice.allCases.map(\.rawValue)))
         var platform: PlatformChoice
 
-        @Argument(
-            help: ArgumentHelp("The rules in their order.", valueName: "rule"),
-            transform: UpdateRuleText.init
-        )
+        @Argument(help: ArgumentHelp("The rules in their order.", valueName: "rule"), transform: UpdateRuleText.init)
         var rules: [UpdateRuleText]
 
         @OptionGroup var options: CallOptions
@@ -83,9 +80,7 @@ package struct SetUpdatePolicy: AdminCall {
 
 /// An argument that selects one platform or all of them.
 enum PlatformChoice: String, CaseIterable, ExpressibleByArgument {
-    case android
-    case ios
-    case all
+    case android, ios, all
 
     var platforms: Set<Platform> {
         switch self {

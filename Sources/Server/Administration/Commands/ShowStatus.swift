@@ -169,10 +169,7 @@ package struct ShowStatus: AdminCall {
                 ("solution", reply.solutionRevoked ? page.bad("revoked") : page.good("in service")),
                 ("connections", "\(reply.connections), \(reply.sessions) with a session"),
                 ("wallets", wallets.joined(separator: ", ")),
-                (
-                    "PINs",
-                    "\(reply.pins.valid) valid, \(reply.pins.wrong) wrong, \(reply.pins.blocked) while blocked"
-                ),
+                ("PINs", "\(reply.pins.valid) valid, \(reply.pins.wrong) wrong, \(reply.pins.blocked) while blocked"),
                 ("commits", reply.commits.text),
                 ("vault keys", keys.joined(separator: ", ") + (reply.reseal.map { "; \($0.spoken)" } ?? "")),
                 (

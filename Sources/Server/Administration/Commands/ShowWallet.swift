@@ -21,9 +21,7 @@ package struct ShowWallet: AdminCall {
 
     package var wallet: WalletID
 
-    package init(_ wallet: WalletID) {
-        self.wallet = wallet
-    }
+    package init(_ wallet: WalletID) { self.wallet = wallet }
 
     package struct Reply: Codable, Sendable {
         package var wallet: WalletID

@@ -18,9 +18,7 @@ package struct StartBackup: AdminCall {
 
     package static let byteCounts = 2...4000
 
-    package init(path: String) {
-        self.path = path
-    }
+    package init(path: String) { self.path = path }
 
     package func validate() throws(AdminFailure) {
         try self.path.utf8.count.mustBe(in: Self.byteCounts, "path.count")
@@ -57,11 +55,7 @@ package struct ShowMaintenance: AdminCall {
 
     package func run(in service: AdminService) async throws -> Reply {
         let report = service.operations.maintenance.report()
-        return Reply(
-            backup: report.backup.map(BackupReply.init),
-            reseal: report.reseal,
-            refresh: report.refresh
-        )
+        return Reply(backup: report.backup.map(BackupReply.init), reseal: report.reseal, refresh: report.refresh)
     }
 }
 

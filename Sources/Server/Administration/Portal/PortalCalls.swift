@@ -10,9 +10,7 @@ package import Wire
 package struct PortalCalls: Sendable {
     private let server: RemotePINServer
 
-    package init(of server: RemotePINServer) {
-        self.server = server
-    }
+    package init(of server: RemotePINServer) { self.server = server }
 
     /// Revokes the wallet with the given deletion code.
     ///

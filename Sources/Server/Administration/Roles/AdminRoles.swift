@@ -116,9 +116,7 @@ final class RefusedCommands: Sendable {
     private let state = Mutex(State())
     private let entries = KeyedAsyncLock<UInt32>()
 
-    init(time: PassingTime) {
-        self.time = time
-    }
+    init(time: PassingTime) { self.time = time }
 
     /// The number of a user's refusals that are not on record yet.
     func waitingCount(of user: UInt32) -> Int { self.state.withLock { $0.users[user]?.waiting.count ?? 0 } }

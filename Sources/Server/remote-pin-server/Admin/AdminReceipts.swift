@@ -157,12 +157,10 @@ private enum Line {
             return
         }
         switch (fields.receipt, fields.signedRoot) {
-        case (let hex?, _):
-            self = [UInt8](hex: hex).flatMap { Receipt($0) }.map(Line.receipt) ?? .malformed
+        case (let hex?, _): self = [UInt8](hex: hex).flatMap { Receipt($0) }.map(Line.receipt) ?? .malformed
         case (nil, let hex?):
             self = [UInt8](hex: hex).flatMap { SignedRoot(decoding: $0[...]) }.map(Line.root) ?? .malformed
-        case (nil, nil):
-            self = .other
+        case (nil, nil): self = .other
         }
     }
 }

@@ -69,9 +69,7 @@ struct StoreInit: AsyncParsableCommand {
                 page.line(
                     "created the schema remote_pin, version \(DatabaseReport.knownSchemaVersion), in \(database.place)"
                 )
-                page.line(
-                    "its owner is the role \(report.role); its records have the key of `vault.key-file`"
-                )
+                page.line("its owner is the role \(report.role); its records have the key of `vault.key-file`")
                 for sentence in report.sentences(for: database) { page.line(sentence) }
                 page.line(
                     "next: remote-pin-server check-config, then serve, on each server with the same vault key; or "

@@ -49,9 +49,7 @@ struct RestoreCommand: AsyncParsableCommand {
     )
     var epoch = EpochRule.strict.rawValue
 
-    @Option(
-        help: ArgumentHelp("A mark from the server's log that the audit log must contain.", valueName: "mark")
-    )
+    @Option(help: ArgumentHelp("A mark from the server's log that the audit log must contain.", valueName: "mark"))
     var last: String?
 
     @Flag(help: "End the wallets that have a damaged value or attempt record, instead of rejecting the backup.")

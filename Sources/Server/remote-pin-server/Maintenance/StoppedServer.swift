@@ -142,11 +142,7 @@ struct StoppedServer {
     /// - Parameters:
     ///   - store: The store of several servers, which names an entry of this log, and takes each newest one.
     ///   - name: This server's name among them.
-    func openAudit(
-        epoch: Int,
-        of store: (any ServedStore)? = nil,
-        as name: String? = nil
-    ) async throws -> AuditLog {
+    func openAudit(epoch: Int, of store: (any ServedStore)? = nil, as name: String? = nil) async throws -> AuditLog {
         var parts = AuditLog.Parts(path: self.auditPath, vault: self.vault, clock: self.clock, epoch: epoch) { newest in
             StandardStreams.writeError("audit log newest=\(newest)\n")
             store?.announce(StoredAuditMark(newest))

@@ -99,8 +99,7 @@ package struct AppAttestAssertion: Hashable, Sendable {
 
 /// The Apple service that attested a key.
 package enum AppAttestEnvironment: String, Hashable, Sendable, CaseIterable {
-    case development
-    case production
+    case development, production
 
     /// The aaguid that identifies the environment.
     package var aaguid: [UInt8] {

@@ -68,9 +68,7 @@ package enum CBORError: Error, Hashable {
     case trailingBytes(Int)
     /// A length or number is not in its shortest form.
     case notMinimal
-    case indefiniteLength
-    case duplicateKey
-    case tooDeep
+    case indefiniteLength, duplicateKey, tooDeep
     /// The encoding has more items than any attestation.
     case tooManyItems
     /// A text is not valid UTF-8.
@@ -140,9 +138,7 @@ private struct CBORDecoder {
         let start = self.rest
         let head = try self.head()
         let (major, isIndefinite) = (head >> 5, head & 0x1F == Self.indefinite)
-        if isIndefinite, (2...5).contains(major) {
-            try self.deviate(.indefiniteLength)
-        }
+        if isIndefinite, (2...5).contains(major) { try self.deviate(.indefiniteLength) }
         switch major {
         case 0: return .unsigned(try self.argument(of: head))
         case 1: return .negative(try self.argument(of: head))

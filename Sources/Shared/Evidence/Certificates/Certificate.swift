@@ -219,9 +219,7 @@ package struct DistinguishedName: Hashable, Sendable, CustomStringConvertible {
 package struct SubjectPublicKey: Hashable, Sendable {
     /// The algorithm and curve of a key.
     package enum Kind: Hashable, Sendable, CustomStringConvertible {
-        case p256
-        case p384
-        case p521
+        case p256, p384, p521
         case rsa(bits: Int)
         /// ML-DSA with parameter set 44, 65 or 87.
         case mlDSA(Int)

@@ -99,8 +99,7 @@ extension CertificateExtension {
 
     /// Returns an extension with the names of a TLS server: host names, and addresses of 4 or 16 bytes.
     package static func serverNames(hosts: [String], addresses: [[UInt8]]) -> CertificateExtension {
-        let names =
-            hosts.map { DERWriter.implicit(2, Array($0.utf8)) } + addresses.map { DERWriter.implicit(7, $0) }
+        let names = hosts.map { DERWriter.implicit(2, Array($0.utf8)) } + addresses.map { DERWriter.implicit(7, $0) }
         return CertificateExtension(.subjectAlternativeName, value: DERWriter.sequence(of: names))
     }
 

@@ -8,14 +8,10 @@ package import Vocabulary
 package struct SigningKey: Sendable {
     private let key: P256.Signing.PrivateKey
 
-    package init() {
-        self.key = P256.Signing.PrivateKey()
-    }
+    package init() { self.key = P256.Signing.PrivateKey() }
 
     /// Wraps a derived key.
-    package init(_ key: P256.Signing.PrivateKey) {
-        self.key = key
-    }
+    package init(_ key: P256.Signing.PrivateKey) { self.key = key }
 
     /// Reads a PEM-encoded SEC 1 or PKCS #8 key; returns nil for anything else.
     package init?(pem: String) {

@@ -30,26 +30,16 @@ struct DERNode {
     /// Trailing bytes are not allowed.
     init(parsing bytes: [UInt8]) throws(DERError) {
         guard DERBudget.admits(bytes) else { throw .tooManyValues }
-        do {
-            self.node = try DER.parse(bytes)
-        } catch {
-            throw .notDER
-        }
+        do { self.node = try DER.parse(bytes) } catch { throw .notDER }
     }
 
     /// Parses exactly one BER value, which may have indefinite lengths.
     init(parsingBER bytes: [UInt8]) throws(DERError) {
         guard DERBudget.admits(bytes) else { throw .tooManyValues }
-        do {
-            self.node = try BER.parse(bytes)
-        } catch {
-            throw .notDER
-        }
+        do { self.node = try BER.parse(bytes) } catch { throw .notDER }
     }
 
-    private init(_ node: ASN1Node) {
-        self.node = node
-    }
+    private init(_ node: ASN1Node) { self.node = node }
 
     /// The entire value, with its tag, length and content.
     var encoded: [UInt8] { Array(self.node.encodedBytes) }
@@ -135,9 +125,7 @@ extension DERNode {
         return bytes
     }
 
-    func integer() throws(DERError) -> Int128 {
-        try Self.number(try self.integerBytes())
-    }
+    func integer() throws(DERError) -> Int128 { try Self.number(try self.integerBytes()) }
 
     func enumerated() throws(DERError) -> Int128 {
         guard self.isUniversal(DERTag.enumerated) else { throw .expected("ENUMERATED") }
@@ -190,9 +178,7 @@ extension DERNode {
 struct DERMembers {
     private var rest: ArraySlice<DERNode>
 
-    init(_ nodes: [DERNode]) {
-        self.rest = nodes[...]
-    }
+    init(_ nodes: [DERNode]) { self.rest = nodes[...] }
 
     var isEmpty: Bool { self.rest.isEmpty }
 

@@ -3,9 +3,7 @@ package struct OID: Hashable, Sendable, ExpressibleByStringLiteral, CustomString
     /// The dotted form, such as `1.2.840.10045.2.1`.
     package let description: String
 
-    package init(stringLiteral text: String) {
-        self.description = text
-    }
+    package init(stringLiteral text: String) { self.description = text }
 
     /// Decodes the content octets (X.690 §8.19).
     ///

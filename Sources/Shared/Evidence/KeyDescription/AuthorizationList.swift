@@ -33,9 +33,7 @@ package struct AuthorizationList: Hashable, Sendable {
 
     package var entries: [Entry]
 
-    package init(_ entries: [Entry] = []) {
-        self.entries = entries
-    }
+    package init(_ entries: [Entry] = []) { self.entries = entries }
 
     /// The value for `tag`.
     ///
@@ -141,13 +139,7 @@ package enum AuthorizationTag: UInt, CaseIterable, Sendable {
 extension AuthorizationTag {
     /// The ASN.1 form of a tag value.
     enum Form {
-        case integer
-        case integers
-        case present
-        case bytes
-        case text
-        case rootOfTrust
-        case application
+        case integer, integers, present, bytes, text, rootOfTrust, application
     }
 
     var form: Form {

@@ -40,9 +40,7 @@ package struct KeyDescription: Hashable, Sendable {
 
 /// The place where a key is stored or an attestation was signed.
 package enum SecurityLevel: Hashable, Sendable {
-    case software
-    case trustedEnvironment
-    case strongBox
+    case software, trustedEnvironment, strongBox
     /// A level from a later schema, which is never equal to one of the above.
     case unknown(Int)
 

@@ -267,8 +267,7 @@ extension FullScreen {
 
     private func receive(signal number: Int32) {
         switch number {
-        case SIGWINCH:
-            self.state.withLock { $0.needsRedraw = true }
+        case SIGWINCH: self.state.withLock { $0.needsRedraw = true }
         case SIGCONT, SIGTSTP:
             self.state.withLock { state in
                 if number == SIGTSTP {
@@ -294,14 +293,7 @@ package enum Key: Hashable, Sendable {
     ///
     /// A decimal digit of another script is the ASCII digit of the same value.
     case character(UInt8)
-    case up
-    case down
-    case left
-    case right
-    case enter
-    case tab
-    case escape
-    case backspace
+    case up, down, left, right, enter, tab, escape, backspace
     /// Any other key.
     ///
     /// No program uses these.

@@ -37,8 +37,7 @@ package enum Terminal {
             echo.restore()
             signals.release()
             switch event {
-            case .line:
-                return line.withBytes(body)
+            case .line: return line.withBytes(body)
             case .signal(let number):
                 line.removeAll()
                 StandardStreams.writeError("\n")

@@ -35,14 +35,7 @@ struct Burst {
         }
         let id = self.invoke(isRight: true, in: session)
         let result = await session.result(of: session.prepareCheck(.right))
-        let outcome = self.run.check(
-            result,
-            of: self.wallet,
-            id,
-            isWrong: false,
-            in: session,
-            at: self.run.clock.now
-        )
+        let outcome = self.run.check(result, of: self.wallet, id, isWrong: false, in: session, at: self.run.clock.now)
         switch result {
         case .success where outcome == .valid: return .ready(session)
         // Reported as a violation, but the burst still shows how this server counts.
@@ -105,10 +98,7 @@ struct Burst {
             }
         }
         return zip(sessions, prepared).map { session, guesses in
-            Flight(
-                session: session,
-                guesses: guesses.map { ($0, $1, self.invoke(isRight: $1, in: session)) }
-            )
+            Flight(session: session, guesses: guesses.map { ($0, $1, self.invoke(isRight: $1, in: session)) })
         }
     }
 
@@ -137,17 +127,12 @@ struct Burst {
             // If the server accepted a guess, it judged the guess, even if the share is wrong.
             let isFalseShare = if case .failure(.falseShare) = result { true } else { false }
             tally.answered(isFalseShare ? .valid : outcome, isRight: guess.isRight, at: ended)
-            self.run.recorder.record(
-                Sample(.check, outcome, latency: ended - tally.start, serviceTime: ended - began)
-            )
+            self.run.recorder.record(Sample(.check, outcome, latency: ended - tally.start, serviceTime: ended - began))
         }
     }
 
     private func invoke(isRight: Bool, in session: FleetSession) -> Int {
-        self.wallet.invokes(
-            .check(isRight: isRight, generation: Int(session.generation)),
-            at: self.run.serverTime
-        )
+        self.wallet.invokes(.check(isRight: isRight, generation: Int(session.generation)), at: self.run.serverTime)
     }
 }
 

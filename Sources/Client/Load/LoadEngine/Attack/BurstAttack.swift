@@ -92,11 +92,7 @@ package struct BurstAttack: Sendable {
         }
         if statistics.hasBursts { self.noteBlocks(under: run.policy) }
         self.events.add(statistics.section(self.plan))
-        return self.events.measured(
-            log.intervals,
-            from: start,
-            end: statistics.hasBursts ? .completed : .lost
-        )
+        return self.events.measured(log.intervals, from: start, end: statistics.hasBursts ? .completed : .lost)
     }
 
     private func check(_ terms: ServerTerms) throws(PlanProblem) {

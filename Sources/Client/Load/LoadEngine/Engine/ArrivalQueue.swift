@@ -81,9 +81,7 @@ final class ArrivalQueue: Sendable {
     }
 
     /// Records that an admitted arrival received its response, or will not receive one.
-    func finish() {
-        self.state.withLock { $0.inFlight -= 1 }
-    }
+    func finish() { self.state.withLock { $0.inFlight -= 1 } }
 
     /// Admits the arrivals that are due by now; returns the number of unsent ones since the last call.
     func advance(to now: Duration) -> Int {

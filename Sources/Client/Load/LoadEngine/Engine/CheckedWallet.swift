@@ -82,9 +82,7 @@ final class CheckedWallet: Sendable {
     var transcript: WalletTranscript? { self.state.withLock(\.transcript) }
 
     /// Records that the server's process ended before this moment.
-    func serverEnded(by now: Timestamp) {
-        self.state.withLock { $0.history.serverEnded(by: now) }
-    }
+    func serverEnded(by now: Timestamp) { self.state.withLock { $0.history.serverEnded(by: now) } }
 
     func isLastPIN(_ id: Int) -> Bool { self.state.withLock { $0.lastPINID == id } }
 

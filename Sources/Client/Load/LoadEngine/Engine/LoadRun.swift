@@ -46,9 +46,7 @@ package struct LoadRun: Sendable {
     /// Runs the plan to its end, or until the run is ended early; returns the measurements so far.
     ///
     /// - Parameter onProgress: Called about once a second, and for each session opened before the start.
-    package func run(
-        onProgress: @escaping @Sendable (LoadProgress) -> Void
-    ) async throws(RunError) -> MeasuredRun {
+    package func run(onProgress: @escaping @Sendable (LoadProgress) -> Void) async throws(RunError) -> MeasuredRun {
         do { return try await self.measure(onProgress) } catch { throw RunError(error, at: self.target) }
     }
 
@@ -92,11 +90,7 @@ package struct LoadRun: Sendable {
         if isLost, self.events.endReason == nil {
             self.events.note("the server stopped responding some time before the plan's end")
         }
-        return self.events.measured(
-            intervals,
-            from: run.clock.wall(at: .zero),
-            end: isLost ? .lost : .completed
-        )
+        return self.events.measured(intervals, from: run.clock.wall(at: .zero), end: isLost ? .lost : .completed)
     }
 
     /// Waits for the time at which all machines start this load.

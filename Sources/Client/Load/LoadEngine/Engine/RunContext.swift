@@ -42,13 +42,7 @@ struct RunContext: Sendable {
     /// - Parameters:
     ///   - targets: The servers of one store. The first one is asked.
     ///   - proof: Receives the violations and the times between answers.
-    init(
-        _ plan: LoadPlan,
-        _ fleet: Fleet,
-        at targets: [Target],
-        events: RunEvents,
-        proof: Proof? = nil
-    ) async throws {
+    init(_ plan: LoadPlan, _ fleet: Fleet, at targets: [Target], events: RunEvents, proof: Proof? = nil) async throws {
         let target = targets[0]
         self.proof = proof
         self.plan = plan
@@ -59,8 +53,7 @@ struct RunContext: Sendable {
         let wallets = plan.share.range(of: fleet.count)
         let terms = try await Self.terms(of: fleet, wallets, at: target, timeout: plan.timeout)
         self.terms = terms
-        self.wrongLimit =
-            plan.maxWrongPerWallet ?? (plan.pick.sharesWallets ? .max : terms.policy.attemptsPerRound - 1)
+        self.wrongLimit = plan.maxWrongPerWallet ?? (plan.pick.sharesWallets ? .max : terms.policy.attemptsPerRound - 1)
         self.pool = try WalletPool(plan.pick, among: wallets)
         self.histories = WalletHistoryCache(
             fleet,
@@ -69,9 +62,7 @@ struct RunContext: Sendable {
         )
         let recorder = self.recorder
         self.lanes = (0..<Self.shardCount).map { _ in recorder.makeLane() }
-        self.queue =
-            plan.isOpen
-            ? ArrivalQueue(plan.dueTimes, maxInFlight: plan.ownMaxInFlight) : nil
+        self.queue = plan.isOpen ? ArrivalQueue(plan.dueTimes, maxInFlight: plan.ownMaxInFlight) : nil
         self.sources = ConnectionLimits.sourceAddresses(for: plan.peakConnections, host: target.host)
         let resumes = plan.connectionUse.contains(.resumed)
         self.servers = try targets.map { target in

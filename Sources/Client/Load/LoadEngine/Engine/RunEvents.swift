@@ -60,9 +60,7 @@ package final class RunEvents: Sendable {
     }
 
     /// Reports a new server process, which the run monitors from now on.
-    package func serverStarted(pid: Int32) {
-        self.state.withLock { $0.serverPID = pid }
-    }
+    package func serverStarted(pid: Int32) { self.state.withLock { $0.serverPID = pid } }
 
     /// Reports that the server opened a session after the end of the plan.
     func serverResponded() { self.state.withLock { $0.isServerStateKnown = true } }

@@ -103,9 +103,7 @@ struct FinalCheck {
         /// The number of opened sessions, and the time of the last one or of the start.
         let state: Mutex<(opened: Int, lastSuccess: Duration)>
 
-        init(at now: Duration) {
-            self.state = Mutex((0, now))
-        }
+        init(at now: Duration) { self.state = Mutex((0, now)) }
     }
 
     /// Thrown when the time is up, so that no further wallet is opened.

@@ -208,10 +208,7 @@ final class VirtualUser {
         )
     }
 
-    private func prepare(
-        _ attempt: Attempt,
-        _ session: FleetSession
-    ) -> (FleetSession.Prepared, WalletOperation) {
+    private func prepare(_ attempt: Attempt, _ session: FleetSession) -> (FleetSession.Prepared, WalletOperation) {
         let generation = Int(session.generation)
         switch attempt.action {
         case .wrong:
@@ -296,14 +293,7 @@ extension VirtualUser {
         } catch {
             if !error.isTransient { self.lost = nil }
             let operation: Operation = action == .changePIN ? .changePIN : .unlock
-            self.record(
-                operation,
-                self.run.outcome(of: error),
-                of: action,
-                due: due,
-                from: began,
-                to: self.clock.now
-            )
+            self.record(operation, self.run.outcome(of: error), of: action, due: due, from: began, to: self.clock.now)
             await self.recover()
         }
     }

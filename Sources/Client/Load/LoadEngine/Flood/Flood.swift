@@ -63,9 +63,7 @@ package final class Flood: Sendable {
         )
     }
 
-    package func stop() {
-        self.isStopped.store(true, ordering: .relaxed)
-    }
+    package func stop() { self.isStopped.store(true, ordering: .relaxed) }
 
     /// Floods for the plan's duration or until ``stop()``, then waits until all of its connections have closed.
     package func run() async {

@@ -234,13 +234,7 @@ final class VerificationCostSampler: Sendable {
         else { return nil }
         let key = PINKey(pin: pin, salt: SecretBytes.random(count: PINKey.saltByteCount))
         let body = [UInt8](repeating: 1, count: 110)
-        self.statement = Statement(
-            .instructPIN,
-            channelBinding: binding,
-            walletID: .random(),
-            counter: 1,
-            body: body
-        )
+        self.statement = Statement(.instructPIN, channelBinding: binding, walletID: .random(), counter: 1, body: body)
         self.signature = key.sign(self.statement)
         guard let verifier = VerifyingKey(key.publicKey) else { return nil }
         self.verifier = verifier
@@ -255,9 +249,7 @@ final class VerificationCostSampler: Sendable {
         thread.start()
     }
 
-    func stop() {
-        self.state.withLock { $0.isStopped = true }
-    }
+    func stop() { self.state.withLock { $0.isStopped = true } }
 
     /// Returns the mean CPU time of a verification since the last call in µs, or nil if there were none.
     func take() -> Double? {

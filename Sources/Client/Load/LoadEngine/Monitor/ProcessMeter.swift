@@ -18,9 +18,7 @@ package struct ProcessMeter: Sendable {
     private var threads: [String: Int64] = [:]
 
     /// - Parameter pid: The process to read, or nil for this process.
-    package init(pid: Int32?) {
-        self.folder = pid.map { "/proc/\($0)" } ?? "/proc/self"
-    }
+    package init(pid: Int32?) { self.folder = pid.map { "/proc/\($0)" } ?? "/proc/self" }
 
     /// Reads the usage so far; returns nil once the process has exited.
     package mutating func read() -> Reading? {

@@ -43,9 +43,7 @@ package struct LoadPlan: Hashable, Sendable {
     /// All other values describe the whole load.
     package var share = LoadShare.whole
 
-    package init(_ stages: Stages) {
-        self.stages = stages
-    }
+    package init(_ stages: Stages) { self.stages = stages }
 
     package var isOpen: Bool { self.stages.unit == .perSecond }
 
@@ -192,9 +190,7 @@ package struct LoadShare: Hashable, Sendable {
 package struct PlanGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    package init(seed: UInt64) {
-        self.state = seed
-    }
+    package init(seed: UInt64) { self.state = seed }
 
     /// Creates one of the streams derived from a seed.
     package init(seed: UInt64, stream: UInt64) {
@@ -246,9 +242,7 @@ package struct PlanProblem: Error, Hashable, Sendable, CustomStringConvertible {
 package struct PlanError: Error, Hashable, Sendable, CustomStringConvertible {
     package let problems: [PlanProblem]
 
-    package init(_ problems: [PlanProblem]) {
-        self.problems = problems
-    }
+    package init(_ problems: [PlanProblem]) { self.problems = problems }
 
     package var description: String { self.problems.map(\.description).joined(separator: "\n") }
 }

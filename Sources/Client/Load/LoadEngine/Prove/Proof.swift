@@ -34,9 +34,7 @@ package final class Proof: Sendable {
     let gaps = GapMeter()
     private let state = Mutex(State())
 
-    package init(_ plan: ProofPlan) {
-        self.plan = plan
-    }
+    package init(_ plan: ProofPlan) { self.plan = plan }
 
     // MARK: The run's side
 
@@ -306,9 +304,7 @@ package struct OperatorProgram: Sendable {
     package static let timeLimit: Duration = .seconds(120)
     private static let outputLimit = 65_536
 
-    package init(_ command: String) {
-        self.command = command
-    }
+    package init(_ command: String) { self.command = command }
 
     /// The program could not be started, failed, or exceeded its time limit.
     package struct Failure: Error, CustomStringConvertible {

@@ -260,13 +260,7 @@ package struct ReportSection: Sendable, Equatable, Codable {
     package let rows: [[Value]]
     package let verdict: Verdict
 
-    package init(
-        title: String,
-        summary: String = "",
-        columns: [String],
-        rows: [[Value]],
-        verdict: Verdict = .neutral
-    ) {
+    package init(title: String, summary: String = "", columns: [String], rows: [[Value]], verdict: Verdict = .neutral) {
         self.title = title
         self.summary = summary
         self.columns = columns

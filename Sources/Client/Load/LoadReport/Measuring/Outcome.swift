@@ -29,8 +29,7 @@ package enum Outcome: Hashable, Sendable {
     case blocked
     /// Rejected without a check, because the wallet is permanently blocked.
     case blockedPermanently
-    case changed
-    case registered
+    case changed, registered
     /// No verdict arrived.
     ///
     /// Reports group failures by this reason, for example `closed`, `timeout`, `connect:refused` or

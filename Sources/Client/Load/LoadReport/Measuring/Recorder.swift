@@ -34,14 +34,10 @@ package final class Recorder: Sendable {
     package func record(_ sample: Sample) { self.shared.record(sample) }
 
     /// Counts operations that were due while the maximum number was in flight.
-    package func recordUnsent(_ count: Int) {
-        self.state.withLock { $0.unsent += count }
-    }
+    package func recordUnsent(_ count: Int) { self.state.withLock { $0.unsent += count } }
 
     /// Records an answer that no correct server would give.
-    package func recordViolation(_ text: String) {
-        self.state.withLock { $0.violations.add(text) }
-    }
+    package func recordViolation(_ text: String) { self.state.withLock { $0.violations.add(text) } }
 
     /// Returns everything recorded since the last call.
     ///
@@ -90,9 +86,7 @@ package final class Lane: Sendable {
     /// Records one operation.
     ///
     /// Allocates only for the first operation of each kind.
-    package func record(_ sample: Sample) {
-        self.counts.withLock { $0.record(sample) }
-    }
+    package func record(_ sample: Sample) { self.counts.withLock { $0.record(sample) } }
 
     /// Adds everything recorded since the last call to `sums`.
     func take(into sums: inout LaneCounts) {

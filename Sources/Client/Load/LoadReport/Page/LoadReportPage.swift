@@ -6,9 +6,7 @@ struct LoadReportPage {
     private let result: RunResult
     private var totals: Totals { self.result.totals }
 
-    init(_ result: RunResult) {
-        self.result = result
-    }
+    init(_ result: RunResult) { self.result = result }
 
     /// The values that the template reads by name.
     private struct Values {

@@ -4,9 +4,7 @@ internal import FoundationEssentials
 package struct RunResult: Sendable, Equatable {
     package var setting: RunSetting
     /// The intervals in chronological order, including the warm-up.
-    package var intervals: [Interval] {
-        didSet { self.totals = Totals(of: self.intervals) }
-    }
+    package var intervals: [Interval] { didSet { self.totals = Totals(of: self.intervals) } }
     /// The sums over ``intervals``.
     package private(set) var totals: Totals
     package var thresholds: [ThresholdResult]
@@ -53,8 +51,7 @@ package enum RunEnd: String, Sendable, Equatable, Codable {
     ///
     /// The report covers the time until then.
     case interrupted
-    case aborted
-    case lost
+    case aborted, lost
 }
 
 /// An event during a run, drawn as a vertical line in the plots.

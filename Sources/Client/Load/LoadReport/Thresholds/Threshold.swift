@@ -66,8 +66,7 @@ package struct Threshold: Sendable, Equatable {
 
 package struct ThresholdResult: Sendable, Equatable, Codable {
     package enum Verdict: String, Sendable, Codable {
-        case met
-        case failed
+        case met, failed
         /// The run has no measurement for the threshold.
         ///
         /// This counts as not met.
@@ -91,9 +90,7 @@ package struct ThresholdResult: Sendable, Equatable, Codable {
 struct Metric: Sendable, Equatable {
     enum Time: Sendable, Equatable {
         case percentile(Double)
-        case min
-        case max
-        case mean
+        case min, max, mean
     }
 
     /// The quantity that is measured.
@@ -108,9 +105,7 @@ struct Metric: Sendable, Equatable {
         case count
         /// The number of operations without a verdict.
         case errors
-        case unexpected
-        case violations
-        case unsent
+        case unexpected, violations, unsent
         case outcome(Outcome)
         /// The server's CPU time per operation.
         case serverCPU
@@ -121,9 +116,7 @@ struct Metric: Sendable, Equatable {
     enum Unit: Sendable, Equatable {
         /// Microseconds.
         case time
-        case count
-        case perSecond
-        case bytes
+        case count, perSecond, bytes
     }
 
     /// The operation, or nil for all operations together.
@@ -326,12 +319,9 @@ extension Metric {
         let unit = text.dropFirst(digits.count)
         guard let number = DecimalText.read(digits) else { return nil }
         switch self.traits.unit {
-        case .time:
-            return Self.timeUnits.first { $0.name == unit }.map { (number * $0.microseconds, false) }
-        case .bytes:
-            return Self.byteUnits.first { $0.name == unit }.map { (number * $0.bytes, false) }
-        case .perSecond:
-            return unit.isEmpty || unit == "/s" ? (number, false) : nil
+        case .time: return Self.timeUnits.first { $0.name == unit }.map { (number * $0.microseconds, false) }
+        case .bytes: return Self.byteUnits.first { $0.name == unit }.map { (number * $0.bytes, false) }
+        case .perSecond: return unit.isEmpty || unit == "/s" ? (number, false) : nil
         case .count where unit == "%" && self.traits.canBeShare:
             return number <= 100 ? (number / 100, true) : nil
         case .count:

@@ -40,10 +40,7 @@ struct FloodCommand: AsyncParsableCommand {
     var kinds: [FloodKind] = [.halfOpen, .slow, .garbage]
 
     @Option(
-        help: ArgumentHelp(
-            "Source addresses, within 127.0.0.0/8. (default: 127.0.0.0/16)",
-            valueName: "network"
-        ),
+        help: ArgumentHelp("Source addresses, within 127.0.0.0/8. (default: 127.0.0.0/16)", valueName: "network"),
         transform: Self.network
     )
     var sources: SourceNetwork?
@@ -63,10 +60,7 @@ struct FloodCommand: AsyncParsableCommand {
     )
     var held: Int = 5_000
 
-    @Option(
-        help: ArgumentHelp("Length of the flood. (default: 30s)", valueName: "time"),
-        transform: OptionText.time
-    )
+    @Option(help: ArgumentHelp("Length of the flood. (default: 30s)", valueName: "time"), transform: OptionText.time)
     var duration: Duration = .seconds(30)
 
     func validate() throws {

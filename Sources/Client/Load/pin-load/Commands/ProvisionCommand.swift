@@ -35,10 +35,7 @@ struct ProvisionCommand: AsyncParsableCommand {
 
     @OptionGroup var target: TargetOptions
 
-    @Option(
-        help: ArgumentHelp("Wallets in the file: 2000, 10k or 1M.", valueName: "n"),
-        transform: OptionText.count
-    )
+    @Option(help: ArgumentHelp("Wallets in the file: 2000, 10k or 1M.", valueName: "n"), transform: OptionText.count)
     var wallets: Int
 
     @Option(name: .customLong("out"), help: ArgumentHelp("Wallet file.", valueName: "file"), completion: .file())

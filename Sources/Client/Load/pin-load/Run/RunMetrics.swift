@@ -41,11 +41,7 @@ final class RunMetrics: Sendable {
             readiness: { .ready }
         )
         do throws(ObservationListenError) {
-            self.listener = try await ObservationListener.bind(
-                host: address.host,
-                port: address.port,
-                answers: sources
-            )
+            self.listener = try await ObservationListener.bind(host: address.host, port: address.port, answers: sources)
         } catch {
             throw PinLoadFailure(.usage, "--metrics: cannot listen on \(address): \(error.reason)")
         }
@@ -97,10 +93,7 @@ extension RunMetrics {
     private static let failed = "failed"
     private static let outcomes = Outcome.answers.map(\.rawValue) + [RunMetrics.failed]
 
-    private static let operationLabel = MetricDefinition.Label(
-        "operation",
-        .listed(Operation.allCases.map(\.rawValue))
-    )
+    private static let operationLabel = MetricDefinition.Label("operation", .listed(Operation.allCases.map(\.rawValue)))
     private static let operations = MetricDefinition(
         "pin_load_operations_total",
         .counter,

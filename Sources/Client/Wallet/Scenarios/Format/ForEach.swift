@@ -98,8 +98,7 @@ extension Node {
             var nodes: [Node] = []
             for node in sequence { nodes.append(try node.replacing(text, with: other, &room)) }
             return .sequence(Node.Sequence(nodes, sequence.tag, sequence.style, sequence.mark))
-        case .alias:
-            return self
+        case .alias: return self
         }
     }
 

@@ -110,11 +110,7 @@ enum ServerTable {
             Self.upToADay,
             "Timeout of an idle connection without a session, in real time."
         ),
-        Field(
-            "limits.idle-with-session",
-            Self.upToADay,
-            "Timeout of an idle connection with a session, in real time."
-        ),
+        Field("limits.idle-with-session", Self.upToADay, "Timeout of an idle connection with a session, in real time."),
         Field("update.android-minimum", Self.version, "Android apps below this version are blocked."),
         Field("update.android-notify", Self.version, "Android apps below this version are notified of an update."),
         Field("update.ios-minimum", Self.version, "iOS apps below this version are blocked."),

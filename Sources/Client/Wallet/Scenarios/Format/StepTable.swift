@@ -361,11 +361,7 @@ enum StepTable {
         Field("from", ServerTable.version, "Lowest version of the rule."),
         Field("below", ServerTable.version, "First version above the rule's range."),
         Field("in", .duration, "With `warn`: the time until the versions are blocked."),
-        Field(
-            "update_available",
-            .truth,
-            "With `block`: whether the store has a newer version; true by default."
-        ),
+        Field("update_available", .truth, "With `block`: whether the store has a newer version; true by default."),
     ]
 }
 

@@ -71,8 +71,7 @@ struct Step: Sendable {
         case configure(AppConfiguration)
         case setClock(Duration)
         case enroll(BiometricSupport)
-        case wipeKeychain
-        case removeScreenLock
+        case wipeKeychain, removeScreenLock
         /// Whether the phone has no space left for the app's files.
         case storage(isFull: Bool)
         case restore(DeviceChange)
@@ -81,13 +80,10 @@ struct Step: Sendable {
         case clone(String)
         case backUp(String)
         case restoreBackup(String)
-        case stopServer
-        case killServer
+        case stopServer, killServer
         /// Settings to change from now on, keyed by their names in docs/settings.md.
         case startServer([String: String])
-        case startSecondServer
-        case freezeServer
-        case thawServer
+        case startSecondServer, freezeServer, thawServer
         case exchangeCertificate(ExchangedCertificate)
         /// Maps names for use in later steps to values on the screen.
         case keep([String: String])
@@ -169,8 +165,7 @@ enum OperatorStep: Sendable {
     case revokeWallet(phone: String?)
     case revokeRecoveryCode(String)
     case removeFromDenyList(String)
-    case revokeSolution
-    case restoreSolution
+    case revokeSolution, restoreSolution
     /// Replaces the shares of all wallets, each at its next unlock.
     case refreshShares
     case safeBiometricUnlock(ConfigValue)
@@ -193,9 +188,7 @@ struct DeviceChange: Sendable {
     private let value: ConfigValue?
 
     /// - Precondition: `value` was accepted by the checker as the keys of a profile.
-    init(_ value: ConfigValue?) {
-        self.value = value?.fields == nil ? nil : value?.unescaped
-    }
+    init(_ value: ConfigValue?) { self.value = value?.fields == nil ? nil : value?.unescaped }
 
     var isEmpty: Bool { self.value == nil }
 

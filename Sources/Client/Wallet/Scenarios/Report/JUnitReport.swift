@@ -28,9 +28,7 @@ enum JUnitReport {
         var (tests, failures, skipped) = (0, 0, 0)
         var cases = ""
 
-        init(name: String) {
-            self.name = name
-        }
+        init(name: String) { self.name = name }
 
         init(_ coverage: Coverage) {
             self.init(name: "coverage")

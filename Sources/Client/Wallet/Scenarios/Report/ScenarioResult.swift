@@ -108,8 +108,7 @@ package struct ScenarioResult: Hashable, Sendable {
         case passed
         /// Passed, but only after a failed attempt.
         case flaky
-        case failed
-        case skipped
+        case failed, skipped
         /// Failed, as its mark states.
         case knownFailure = "known-failure"
     }
@@ -193,8 +192,7 @@ package struct StepRecord: Hashable, Sendable {
     package var startMilliseconds: Int64
 
     package enum Outcome: Hashable, Sendable {
-        case done
-        case failed
+        case done, failed
         case skipped(String)
     }
 }

@@ -4,9 +4,7 @@ internal import ConfigText
 package struct TextReport: Sendable {
     private let isColored: Bool
 
-    package init(isColored: Bool) {
-        self.isColored = isColored
-    }
+    package init(isColored: Bool) { self.isColored = isColored }
 
     func text(_ report: Report) -> String {
         report.results.map(self.result).joined() + self.end(report)

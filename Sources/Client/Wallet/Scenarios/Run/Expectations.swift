@@ -99,9 +99,7 @@ extension ScenarioRun {
                     let seen = trace.joined(separator: " ")
                     throw .failed(
                         "the step \(step) was not taken, or not in this order",
-                        [
-                            .init(what: "trace", expected: "… \(step) …", seen: seen)
-                        ]
+                        [.init(what: "trace", expected: "… \(step) …", seen: seen)]
                     )
                 }
                 rest = rest[(index + 1)...]
@@ -147,10 +145,7 @@ extension ScenarioRun {
         }
         guard let event = events.last(where: { $0.name == expected }) else {
             let seen = names.isEmpty ? "none" : names
-            throw .failed(
-                "the host did not receive the event",
-                [.init(what: "event", expected: expected, seen: seen)]
-            )
+            throw .failed("the host did not receive the event", [.init(what: "event", expected: expected, seen: seen)])
         }
         var found = Differences()
         for (key, text) in values { found.compare(key, text, event.values[key]?.text) }

@@ -200,10 +200,7 @@ final class LabServer: Sendable {
         }
     }
 
-    func operate(
-        _ command: String,
-        _ arguments: some Encodable & Sendable = NoArguments()
-    ) async throws(StepProblem) {
+    func operate(_ command: String, _ arguments: some Encodable & Sendable = NoArguments()) async throws(StepProblem) {
         let done: NoArguments? = try await self.lookUp(command, arguments)
         if done == nil { throw .failed("the server does not know the wallet of `\(command)`") }
     }

@@ -140,9 +140,7 @@ final class EventRecorder: Sendable {
     private let state = Mutex(State())
     private let process: SimulatedProcess
 
-    init(_ process: SimulatedProcess) {
-        self.process = process
-    }
+    init(_ process: SimulatedProcess) { self.process = process }
 
     /// Records an event unless the process is dead.
     func record(_ event: WalletEvent) {
@@ -153,10 +151,8 @@ final class EventRecorder: Sendable {
                 state.trace.append(step.description)
                 state.ofStep.append(step.description)
                 if !state.reached.contains(step.description) { state.reached.append(step.description) }
-            case .event(let event):
-                state.events.append(event)
-            case .screen, .locked:
-                return
+            case .event(let event): state.events.append(event)
+            case .screen, .locked: return
             }
         }
     }
@@ -194,16 +190,10 @@ final class PhoneClock: WallClock {
     private let lab: any WallClock
     private let ahead = Mutex(Duration.zero)
 
-    init(_ lab: any WallClock) {
-        self.lab = lab
-    }
+    init(_ lab: any WallClock) { self.lab = lab }
 
-    func now() -> Timestamp {
-        self.lab.now() + self.ahead.withLock { $0 }
-    }
+    func now() -> Timestamp { self.lab.now() + self.ahead.withLock { $0 } }
 
     /// Sets the clock forward by a duration, or back by a negative one.
-    func set(by change: Duration) {
-        self.ahead.withLock { $0 += change }
-    }
+    func set(by change: Duration) { self.ahead.withLock { $0 += change } }
 }

@@ -78,8 +78,7 @@ final class ScenarioRun {
                 return .skipped("line \(step.line), \(step.text): \(reason)")
             case .some(.unobservable(let reason)):
                 self.skips.append(.init(line: step.line, step: step.text, reason: reason))
-            case .none:
-                self.stepsDone += 1
+            case .none: self.stepsDone += 1
             }
         }
         do throws(StepProblem) {

@@ -209,8 +209,7 @@ package struct ScenarioRunner: Sendable {
                 ).harmless
                 let isInterrupted = Task.isCancelled && ContinuousClock.now < deadline
                 result.outcome = isInterrupted ? .skipped(Self.interrupted) : .failed(failure)
-            case .unsupported(let reason), .unobservable(let reason):
-                result.outcome = .skipped(reason)
+            case .unsupported(let reason), .unobservable(let reason): result.outcome = .skipped(reason)
             }
         }
         return result

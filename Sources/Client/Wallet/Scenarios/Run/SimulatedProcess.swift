@@ -82,9 +82,7 @@ struct CrashingDevice: DeviceWrapper {
         try await self.alive().prove(statement: statement)
     }
 
-    func deleteKey() async throws(DeviceError) {
-        try await self.alive().deleteKey()
-    }
+    func deleteKey() async throws(DeviceError) { try await self.alive().deleteKey() }
 
     /// Returns the wrapped device; throws if the process is dead.
     private func alive() throws(DeviceError) -> any Device {

@@ -82,8 +82,7 @@ extension ScenarioRun {
         case .confirm(let title, let details):
             let confirmation = try self.confirmation(title, details)
             try await self.act { (phone) throws(PhoneError) in try await phone.confirm(confirmation) }
-        default:
-            return
+        default: return
         }
     }
 

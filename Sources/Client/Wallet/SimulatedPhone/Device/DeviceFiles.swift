@@ -24,8 +24,7 @@ struct DeviceFiles: Sendable {
         case keyHandle = "key-handle"
         case keychain
         case keychainKey = "keychain-key"
-        case sensor
-        case owner
+        case sensor, owner
     }
 
     func path(_ name: Name) -> String { "\(self.folder)/\(name.rawValue)" }
@@ -108,9 +107,7 @@ struct HardwareKey: Sendable {
     /// The number of assertions so far; always 0 on Android.
     var counter: UInt32 = 0
 
-    init() {
-        self.key = SigningKey()
-    }
+    init() { self.key = SigningKey() }
 
     /// Reads the file; returns nil if it does not exist.
     static func read(_ path: String) throws(DeviceError) -> HardwareKey? {

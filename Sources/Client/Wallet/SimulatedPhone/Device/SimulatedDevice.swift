@@ -122,8 +122,7 @@ extension SimulatedDevice {
         try self.withState { (profile) throws(DeviceError) in
             guard var key = try HardwareKey.read(self.files.path(.hardwareKey)) else { throw .noKey }
             switch profile.platform {
-            case .android:
-                return key.key.signature(for: statement).bytes
+            case .android: return key.key.signature(for: statement).bytes
             case .iOS:
                 if profile.fault != .counterReused || key.counter == 0 {
                     key.counter += 1
@@ -241,9 +240,7 @@ extension SimulatedDevice {
     /// Durably removes and returns the profile's first condition if `applies` returns true for it.
     ///
     /// Conditions form a queue. A condition that is waiting for a specific call blocks those behind it.
-    package func takeCondition(
-        where applies: (NetworkCondition) -> Bool
-    ) throws(DeviceError) -> NetworkCondition? {
+    package func takeCondition(where applies: (NetworkCondition) -> Bool) throws(DeviceError) -> NetworkCondition? {
         try self.withState { (profile) throws(DeviceError) in
             guard let first = profile.conditions.first, applies(first) else { return nil }
             return profile.conditions.removeFirst()
@@ -255,9 +252,7 @@ extension SimulatedDevice {
 package struct SimulatedIssuer: PIDIssuer {
     private let device: SimulatedDevice
 
-    package init(for device: SimulatedDevice) {
-        self.device = device
-    }
+    package init(for device: SimulatedDevice) { self.device = device }
 
     package func obtain() async -> RecoveryCode? {
         switch self.device.profile.issuer {

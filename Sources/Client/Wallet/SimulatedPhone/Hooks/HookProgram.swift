@@ -167,9 +167,7 @@ package struct DeviceHooks: Sendable {
 
     /// The part of the phone replaced by a hook.
     enum Kind: String, Sendable {
-        case biometric
-        case key
-        case issuer
+        case biometric, key, issuer
 
         /// The default time limit.
         ///

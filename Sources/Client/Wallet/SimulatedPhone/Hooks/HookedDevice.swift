@@ -12,11 +12,7 @@ package final class HookedDevice: DeviceWrapper {
     package init(_ device: SimulatedDevice, _ hooks: DeviceHooks) {
         self.device = device
         self.biometric = hooks.biometric.map {
-            BiometricHook(
-                program: HookProgram(kind: .biometric, command: $0),
-                device: device,
-                report: hooks.report
-            )
+            BiometricHook(program: HookProgram(kind: .biometric, command: $0), device: device, report: hooks.report)
         }
         self.key = hooks.key.map {
             KeyHook(program: HookProgram(kind: .key, command: $0), device: device, report: hooks.report)
@@ -83,9 +79,7 @@ struct KeyHook: Sendable {
         let keyID: String?
 
         private enum CodingKeys: String, CodingKey {
-            case key
-            case chain
-            case object
+            case key, chain, object
             case keyID = "key_id"
         }
     }
@@ -179,9 +173,7 @@ struct KeyHook: Sendable {
         Question(operation: operation, platform: self.device.platform.rawValue, appID: self.device.appID)
     }
 
-    private func asking<Result>(
-        _ body: () async throws(HookFailure) -> Result
-    ) async throws(DeviceError) -> Result {
+    private func asking<Result>(_ body: () async throws(HookFailure) -> Result) async throws(DeviceError) -> Result {
         do throws(HookFailure) {
             return try await body()
         } catch {

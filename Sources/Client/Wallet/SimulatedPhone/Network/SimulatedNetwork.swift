@@ -247,9 +247,7 @@ final class Relay: Sendable {
     var hasReachedServer: Bool { self.state.values.withLock { $0.hasReachedServer } }
 
     /// Closes the connection after the given number of bytes, counting both directions.
-    func cut(after byteCount: Int) {
-        self.state.values.withLock { $0.bytesLeft = byteCount }
-    }
+    func cut(after byteCount: Int) { self.state.values.withLock { $0.bytesLeft = byteCount } }
 
     /// Stops listening, without affecting the accepted connection.
     func closeListener() async {
@@ -268,9 +266,7 @@ final class RelayState: Sendable {
 
     let values = Mutex(Values())
 
-    func reachedServer() {
-        self.values.withLock { $0.hasReachedServer = true }
-    }
+    func reachedServer() { self.values.withLock { $0.hasReachedServer = true } }
 
     /// Returns how many of the bytes may still be forwarded.
     func admit(_ byteCount: Int) -> Int {
@@ -297,9 +293,7 @@ private final class RelayHandler: ChannelDuplexHandler {
     private var context: ChannelHandlerContext?
     private var isReadPending = false
 
-    private init(_ state: RelayState) {
-        self.state = state
-    }
+    private init(_ state: RelayState) { self.state = state }
 
     static func pair(on state: RelayState) -> (RelayHandler, RelayHandler) {
         let (near, far) = (RelayHandler(state), RelayHandler(state))

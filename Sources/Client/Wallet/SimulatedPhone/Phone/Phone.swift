@@ -259,9 +259,7 @@ package actor Phone {
 
 extension Phone {
     /// The current screen with up-to-date countdowns, or ``Screen/none`` if the app is not running.
-    package var screen: Screen {
-        get async { await self.wallet?.screen ?? .none }
-    }
+    package var screen: Screen { get async { await self.wallet?.screen ?? .none } }
 
     package func screen(in language: Wording.Language) async -> Screen {
         await self.wallet?.screen(in: language) ?? .none
@@ -277,24 +275,16 @@ extension Phone {
     package var language: Wording.Language { self.settings.wording.language }
 
     /// The reason why the current screen is not the one the user wanted to see, or nil if it is.
-    package var obstacle: Obstacle? {
-        get async { await self.wallet?.obstacle }
-    }
+    package var obstacle: Obstacle? { get async { await self.wallet?.obstacle } }
 
     /// Whether the data key is not in memory; true if the app is not running.
-    package var isLocked: Bool {
-        get async { await self.wallet?.isLocked ?? true }
-    }
+    package var isLocked: Bool { get async { await self.wallet?.isLocked ?? true } }
 
     /// The progress of the setup, or nil if the app is not running.
-    package var setup: SetupProgress? {
-        get async { await self.wallet?.setup }
-    }
+    package var setup: SetupProgress? { get async { await self.wallet?.setup } }
 
     /// The wallet id on the server, or nil before the setup, after a wipe, or if the app is not running.
-    package var walletID: WalletID? {
-        get async { await self.wallet?.walletID }
-    }
+    package var walletID: WalletID? { get async { await self.wallet?.walletID } }
 }
 
 // MARK: One call at a time

@@ -8,8 +8,7 @@ package enum PhoneAction: Sendable {
     case launch(IncomingLink?)
     case resume(IncomingLink?)
     case open(IncomingLink)
-    case background
-    case endProcess
+    case background, endProcess
     case tap(ActionID)
     case enter(PINInput)
     case present(Presentation)
@@ -64,8 +63,7 @@ package enum PhoneError: Error, Hashable, Sendable, CustomStringConvertible {
     ///
     /// Check the current screen.
     case wallet(WalletError)
-    case notRunning
-    case inBackground
+    case notRunning, inBackground
 
     /// Converts an error from a lower layer.
     package init(_ error: any Error) {

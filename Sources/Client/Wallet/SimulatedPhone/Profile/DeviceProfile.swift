@@ -45,8 +45,7 @@ package struct DeviceProfile: Hashable, Sendable {
 
     /// The issuer's response to a request for an identity.
     package enum IssuerBehavior: String, Hashable, Sendable, CaseIterable {
-        case obtains
-        case cancels
+        case obtains, cancels
         /// The issuer cannot identify the user.
         case fails
     }

@@ -7,9 +7,7 @@ enum Columns {
         return self.wide.contains { $0.contains(scalar) } ? 2 : 1
     }
 
-    static func width(_ text: some StringProtocol) -> Int {
-        text.reduce(0) { $0 + self.width($1) }
-    }
+    static func width(_ text: some StringProtocol) -> Int { text.reduce(0) { $0 + self.width($1) } }
 
     /// The blocks with East Asian Width W or F, and the pictographs.
     private static let wide: [ClosedRange<UInt32>] = [

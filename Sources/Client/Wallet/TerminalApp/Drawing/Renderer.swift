@@ -69,8 +69,7 @@ package struct Renderer: Sendable {
         self.drawStatus(picture, on: &canvas)
         guard picture.place == .inFront else { return self.drawHomeScreen(picture, on: &canvas) }
         switch picture.screen.kind {
-        case .screen:
-            self.draw(picture.screen, picture.keys, picture, in: self.content, on: &canvas)
+        case .screen: self.draw(picture.screen, picture.keys, picture, in: self.content, on: &canvas)
         case .prompt, .osPrompt:
             if let behind = picture.behind {
                 var past = picture
@@ -104,14 +103,7 @@ package struct Renderer: Sendable {
     ) {
         // Leave an empty row above the title if there is room.
         let top = area.height >= 14 ? 1 : 0
-        let page = ScreenLayout(
-            screen,
-            picture,
-            keys,
-            width: area.width,
-            height: area.height - top,
-            self.palette
-        )
+        let page = ScreenLayout(screen, picture, keys, width: area.width, height: area.height - top, self.palette)
         for (index, line) in page.upper.enumerated() {
             let margin = max(0, (area.width - Columns.width(line.text)) / 2)
             canvas.write(line.text, column: area.column + margin, row: area.row + top + index, line.style)
@@ -148,12 +140,7 @@ package struct Renderer: Sendable {
             let text = Columns.fit(" \(name) ", to: area.width - 4, self.palette.glyphs.ellipsis)
             canvas.write(text, column: area.column + 2, row: area.row, .system)
         }
-        let inner = Canvas.Area(
-            column: area.column + 2,
-            row: area.row + 1,
-            width: width - 4,
-            height: height - 2
-        )
+        let inner = Canvas.Area(column: area.column + 2, row: area.row + 1, width: width - 4, height: height - 2)
         self.draw(screen, picture.keys, picture, in: inner, on: &canvas)
     }
 

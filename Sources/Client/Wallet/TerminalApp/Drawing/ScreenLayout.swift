@@ -15,8 +15,7 @@ struct ScreenLayout {
 
     /// The amount of content that is left out to save space.
     enum Density: Int, CaseIterable {
-        case airy
-        case tight
+        case airy, tight
         /// Several actions share a line.
         case dense
         /// The message is truncated to the available height.
@@ -27,14 +26,7 @@ struct ScreenLayout {
     let lower: [Line]
 
     /// Lays out a screen in `width` columns, with `upper` at the top and the actions in `lower` at the bottom.
-    init(
-        _ screen: Screen,
-        _ picture: Picture,
-        _ keys: KeyMap,
-        width: Int,
-        height: Int,
-        _ palette: Palette
-    ) {
+    init(_ screen: Screen, _ picture: Picture, _ keys: KeyMap, width: Int, height: Int, _ palette: Palette) {
         var chosen: (upper: [Line], lower: [Line]) = ([], [])
         for density in Density.allCases {
             let builder = ScreenLayoutBuilder(
@@ -53,11 +45,7 @@ struct ScreenLayout {
         let room = max(1, height - chosen.lower.count)
         if chosen.upper.count > room {
             chosen.upper = Array(chosen.upper.prefix(room))
-            chosen.upper[room - 1].text = Columns.cut(
-                chosen.upper[room - 1].text,
-                to: width,
-                palette.glyphs.ellipsis
-            )
+            chosen.upper[room - 1].text = Columns.cut(chosen.upper[room - 1].text, to: width, palette.glyphs.ellipsis)
         }
         self.upper = chosen.upper
         self.lower = Array(chosen.lower.prefix(height))

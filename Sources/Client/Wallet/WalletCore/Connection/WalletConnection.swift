@@ -121,7 +121,5 @@ final class WalletConnection {
     }
 
     /// Records that the server reported a different PIN key than when the session was opened.
-    func update(currentPINKey id: PINKeyID) {
-        self.session?.pinKeyID = id
-    }
+    func update(currentPINKey id: PINKeyID) { self.session?.pinKeyID = id }
 }

@@ -58,9 +58,7 @@ struct CachedServerState: Codable, Hashable, Sendable {
                 appVersion: version
             )
         }
-        set {
-            self.update = newValue.map(Update.init)
-        }
+        set { self.update = newValue.map(Update.init) }
     }
 }
 

@@ -25,13 +25,9 @@ public struct LocalDiskError: Error, Hashable, Sendable, CustomStringConvertible
     public let description: String
 
     /// Creates an error from a description of its cause.
-    public init(_ description: String) {
-        self.description = description
-    }
+    public init(_ description: String) { self.description = description }
 
-    init(_ error: FileError) {
-        self.init(error.description)
-    }
+    init(_ error: FileError) { self.init(error.description) }
 }
 
 /// A wallet's files, which make up the entire `app/` folder.

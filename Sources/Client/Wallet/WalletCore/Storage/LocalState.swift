@@ -70,9 +70,7 @@ struct LocalRegistration: Codable, Hashable, Sendable {
 
 /// The file format for ``SetupProgress``.
 enum StoredProgress: String, Codable, Hashable, Sendable {
-    case registered
-    case secured
-    case done
+    case registered, secured, done
 
     init?(_ progress: SetupProgress) {
         switch progress {
@@ -113,14 +111,7 @@ struct PINPair: Codable, Hashable, Sendable {
         walletID: WalletID
     ) -> PINPair {
         let salt = SecretBytes.random(count: PINKey.saltByteCount)
-        var pair = self.make(
-            for: entry,
-            id: .random(),
-            salt: salt,
-            dataKey: dataKey,
-            share: share,
-            walletID: walletID
-        )
+        var pair = self.make(for: entry, id: .random(), salt: salt, dataKey: dataKey, share: share, walletID: walletID)
         if let next { pair.nextSlot = pair.slot(for: entry, dataKey: dataKey, share: next, walletID: walletID) }
         return pair
     }
@@ -139,16 +130,9 @@ struct PINPair: Codable, Hashable, Sendable {
     }
 
     /// Seals the data key for this pair with the PIN and a share.
-    func slot(
-        for entry: PINEntry,
-        dataKey: borrowing SecretBytes,
-        share: Share,
-        walletID: WalletID
-    ) -> StoredBytes {
+    func slot(for entry: PINEntry, dataKey: borrowing SecretBytes, share: Share, walletID: WalletID) -> StoredBytes {
         let slotKey = self.slotKey(for: entry, share: share, walletID: walletID)
-        return StoredBytes(
-            slotKey.seal(dataKey, associatedData: Self.label(id: self.id, walletID: walletID))
-        )
+        return StoredBytes(slotKey.seal(dataKey, associatedData: Self.label(id: self.id, walletID: walletID)))
     }
 
     private func slotKey(for entry: PINEntry, share: Share, walletID: WalletID) -> SecretBytes {
@@ -162,10 +146,7 @@ struct PINPair: Codable, Hashable, Sendable {
     /// This is the only proof of a `valid` verdict that a wallet accepts.
     func open(with entry: PINEntry, share: Share, walletID: WalletID) throws(SealBroken) -> SecretBytes {
         let slotKey = self.slotKey(for: entry, share: share, walletID: walletID)
-        return try slotKey.open(
-            self.slot.bytes,
-            associatedData: Self.label(id: self.id, walletID: walletID)
-        )
+        return try slotKey.open(self.slot.bytes, associatedData: Self.label(id: self.id, walletID: walletID))
     }
 
     /// Returns the pair with only its slot under the next share.
@@ -210,11 +191,7 @@ struct AccessData: Hashable, Sendable {
     }
 
     /// Opens data returned by ``sealed(under:walletID:)``.
-    init(
-        opening sealed: [UInt8],
-        under dataKey: borrowing SecretBytes,
-        walletID: WalletID
-    ) throws(SealBroken) {
+    init(opening sealed: [UInt8], under dataKey: borrowing SecretBytes, walletID: WalletID) throws(SealBroken) {
         let opened = try dataKey.open(sealed, associatedData: Self.label(walletID)).exposedBytes()
         let checks = opened.first == Self.versionWithNext ? 2 : 1
         guard opened.first == Self.version || checks == 2, opened.count >= 1 + checks * Self.checkByteCount else {
@@ -249,9 +226,7 @@ struct AccessData: Hashable, Sendable {
 struct StoredBytes: Codable, Hashable, Sendable {
     let bytes: [UInt8]
 
-    init(_ bytes: [UInt8]) {
-        self.bytes = bytes
-    }
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()

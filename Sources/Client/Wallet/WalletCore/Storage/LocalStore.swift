@@ -206,10 +206,7 @@ struct StateFile: Codable {
 
     init(from decoder: any Decoder) throws {
         self.state = try LocalState(from: decoder)
-        self.checksum = try decoder.container(keyedBy: Key.self).decode(
-            SHA256Digest.self,
-            forKey: .checksum
-        )
+        self.checksum = try decoder.container(keyedBy: Key.self).decode(SHA256Digest.self, forKey: .checksum)
     }
 
     func encode(to encoder: any Encoder) throws {

@@ -20,8 +20,7 @@ extension WalletEngine {
         for _ in 0..<2 {
             let enrollment = try await self.enrollment()
             switch try await self.register(entry, enrollment) {
-            case .done:
-                return .enrolled
+            case .done: return .enrolled
             case .beginAnew(let failure):
                 last = failure
                 try self.change { $0.enrollment = nil }
@@ -80,10 +79,8 @@ extension WalletEngine {
             return try await self.openFirstSession(after: answeredOn, entry)
         case .refused(let refusal) where refusal.reason == .challengeInvalid:
             return .beginAnew(Failure(refusal))
-        case .refused(let refusal):
-            throw Failure(refusal)
-        default:
-            throw Failure.local(.replyUnexpected)
+        case .refused(let refusal): throw Failure(refusal)
+        default: throw Failure.local(.replyUnexpected)
         }
     }
 
@@ -132,14 +129,7 @@ extension WalletEngine {
             shareCheck: SlotKeys.checkValue(share: share),
             deletionCode: registration.deletionCode
         )
-        let pair = PINPair.make(
-            for: entry,
-            id: id,
-            salt: salt,
-            dataKey: dataKey,
-            share: share,
-            walletID: walletID
-        )
+        let pair = PINPair.make(for: entry, id: id, salt: salt, dataKey: dataKey, share: share, walletID: walletID)
         let sealed = accessData.sealed(under: dataKey, walletID: walletID)
         try self.store.saveAccessData(sealed)
         // Do this before the commit, because the numbers of a different wallet would contradict this one's.
@@ -221,8 +211,7 @@ extension WalletEngine {
 extension StoredEvidence {
     init?(_ evidence: DeviceEvidence) {
         switch evidence {
-        case .android(let certificates):
-            self = .android(certificates: certificates.map(StoredBytes.init))
+        case .android(let certificates): self = .android(certificates: certificates.map(StoredBytes.init))
         case .apple(let object, let keyID):
             guard let keyID = Vocabulary.SHA256Digest(keyID) else { return nil }
             self = .apple(object: StoredBytes(object), keyID: keyID)
@@ -329,8 +318,7 @@ extension WalletEngine {
     private func reportWipe(of walletID: WalletID) async throws -> Failure? {
         let connection: WalletConnection
         switch try await self.openSession(for: walletID) {
-        case .active(let opened):
-            connection = opened
+        case .active(let opened): connection = opened
         case .revoked(let revocation) where revocation.reason == .solution:
             // The solution might be restored later, and this wallet along with it.
             throw Failure.revoked(revocation)

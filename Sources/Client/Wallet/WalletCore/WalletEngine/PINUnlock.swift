@@ -31,10 +31,8 @@ extension WalletEngine {
             try self.accept(share, of: entry, outcome)
             await self.replaceShares(next: next, of: entry, outcome)
             return .verdict(.valid)
-        case .wrong, .blocked, .blockedPermanently:
-            return try Self.verdict(outcome.result)
-        case .pinChanged, .recoveryCodeLinked, .deletionCode:
-            throw Failure.local(.replyUnexpected)
+        case .wrong, .blocked, .blockedPermanently: return try Self.verdict(outcome.result)
+        case .pinChanged, .recoveryCodeLinked, .deletionCode: throw Failure.local(.replyUnexpected)
         }
     }
 
@@ -165,10 +163,8 @@ extension WalletEngine {
             switch answer {
             case .instruct(let result): return outcome(result, nil)
             case .judged(let result, let receipt): return outcome(result, receipt)
-            case .refused(let refusal):
-                failure = try await self.recover(from: refusal, on: connection)
-            default:
-                throw Failure.local(.replyUnexpected)
+            case .refused(let refusal): failure = try await self.recover(from: refusal, on: connection)
+            default: throw Failure.local(.replyUnexpected)
             }
         }
         throw failure
@@ -179,10 +175,8 @@ extension WalletEngine {
     /// No PIN was judged.
     private func recover(from refusal: Refusal, on connection: WalletConnection) async throws -> Failure {
         switch refusal.reason {
-        case .pinKeyChanged(let current):
-            connection.update(currentPINKey: current)
-        case .outOfOrder, .sessionRequired:
-            await self.disconnect()
+        case .pinKeyChanged(let current): connection.update(currentPINKey: current)
+        case .outOfOrder, .sessionRequired: await self.disconnect()
         case .malformed, .unsupported, .authenticationFailed, .challengeInvalid, .attestationRejected, .notAllowed,
             .revoked, .rateLimited, .unavailable, .internal:
             throw Failure(refusal)

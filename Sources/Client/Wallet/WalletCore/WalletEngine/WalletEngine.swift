@@ -319,10 +319,8 @@ extension WalletEngine {
             case .success(.refused(let refusal)) where refusal.reason == .authenticationFailed:
                 lastRefusal = refusal
                 await self.disconnect()
-            case .success(.refused(let refusal)):
-                throw Failure(refusal)
-            case .success:
-                throw Failure.local(.replyUnexpected)
+            case .success(.refused(let refusal)): throw Failure(refusal)
+            case .success: throw Failure.local(.replyUnexpected)
             case .failure(let error):
                 // An idle connection may have been closed long ago, so this does not mean that the server is
                 // unreachable.
@@ -388,8 +386,7 @@ extension WalletEngine {
             }
         case .revoked(let revocation):
             self.store.remember { $0.lastRevocation = revocation }
-        case .notKnown:
-            break
+        case .notKnown: break
         }
         return opening
     }

@@ -159,9 +159,7 @@ extension DeviceWrapper {
         try await self.wrapped.prove(statement: statement)
     }
 
-    package func deleteKey() async throws(DeviceError) {
-        try await self.wrapped.deleteKey()
-    }
+    package func deleteKey() async throws(DeviceError) { try await self.wrapped.deleteKey() }
 }
 
 /// An issuer of person identification data.

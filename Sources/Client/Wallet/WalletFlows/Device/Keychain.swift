@@ -20,11 +20,7 @@ public protocol Keychain: Sendable {
     /// Shows the prompt that guards an item, and returns the item's secret if the prompt is confirmed.
     ///
     /// - Parameter presentation: The input to the prompt. Use ``Presentation/byDevice`` on a real phone.
-    func read(
-        _ name: String,
-        _ prompt: Prompt,
-        _ presentation: Presentation
-    ) async throws(KeychainError) -> SecretBytes
+    func read(_ name: String, _ prompt: Prompt, _ presentation: Presentation) async throws(KeychainError) -> SecretBytes
 
     /// Removes the item, if it exists.
     func remove(_ name: String) throws(KeychainError)

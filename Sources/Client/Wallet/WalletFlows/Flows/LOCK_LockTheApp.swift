@@ -8,9 +8,7 @@ struct LockTheApp: Flow {
     ///
     /// Locking after a launch (LOCK/1.1) does not require a flow.
     enum Reason: Sendable {
-        case logOut
-        case background
-        case inactivity
+        case logOut, background, inactivity
     }
 
     private let reason: Reason
@@ -24,9 +22,7 @@ struct LockTheApp: Flow {
         self.staysOnScreen = staysOnScreen
     }
 
-    func enter(_ snapshot: Snapshot) -> Transition {
-        .ask(.lock)
-    }
+    func enter(_ snapshot: Snapshot) -> Transition { .ask(.lock) }
 
     func handle(_ event: FlowEvent, _ snapshot: Snapshot) -> Transition {
         switch event {
@@ -51,9 +47,7 @@ struct LockTheApp: Flow {
 struct LockWarning: Flow {
     private let locksAt: Duration
 
-    init(locksAt: Duration) {
-        self.locksAt = locksAt
-    }
+    init(locksAt: Duration) { self.locksAt = locksAt }
 
     var place: Place { .behindLock }
     var endsWithLock: Bool { true }

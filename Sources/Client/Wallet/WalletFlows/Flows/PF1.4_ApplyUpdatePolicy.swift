@@ -6,9 +6,7 @@ internal import Vocabulary
 ///       ▲ └──block──▶ BlockedVersion (2, 3)
 ///       └──Retry── error ──Close──▶ (leaves the app)
 struct ApplyUpdatePolicy: Flow {
-    func enter(_ snapshot: Snapshot) -> Transition {
-        .ask(.askUpdatePolicy)
-    }
+    func enter(_ snapshot: Snapshot) -> Transition { .ask(.askUpdatePolicy) }
 
     func handle(_ event: FlowEvent, _ snapshot: Snapshot) -> Transition {
         switch event {
@@ -66,9 +64,7 @@ struct ApplyUpdatePolicy: Flow {
 struct BlockedVersion: Flow {
     private let updateExists: Bool
 
-    init(updateExists: Bool) {
-        self.updateExists = updateExists
-    }
+    init(updateExists: Bool) { self.updateExists = updateExists }
 
     var place: Place { .beforeLock }
 

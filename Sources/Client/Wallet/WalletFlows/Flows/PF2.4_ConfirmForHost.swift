@@ -10,9 +10,7 @@
 struct ConfirmForHost: Flow {
     private let confirmation: ConfirmationRequest
 
-    init(_ confirmation: ConfirmationRequest) {
-        self.confirmation = confirmation
-    }
+    init(_ confirmation: ConfirmationRequest) { self.confirmation = confirmation }
 
     var place: Place { .behindLock }
     var endsWithLock: Bool { true }

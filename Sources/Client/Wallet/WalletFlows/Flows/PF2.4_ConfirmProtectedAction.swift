@@ -18,11 +18,7 @@ struct ConfirmProtectedAction: Flow {
     enum State {
         case starting
         case reviewing(isRepeated: Bool)
-        case prompting
-        case opening
-        case entering
-        case forgot
-        case validating
+        case prompting, opening, entering, forgot, validating
         case askingStatus(Proof)
         case applyingPolicy(Proof)
     }

@@ -24,14 +24,10 @@ struct ValidatePIN: Flow {
 
     var state: State
 
-    init(_ entry: PINEntry) {
-        self.state = .asking(entry)
-    }
+    init(_ entry: PINEntry) { self.state = .asking(entry) }
 
     /// Shows the verdict on an instruction other than CheckPIN.
-    init(showing verdict: PINVerdict) {
-        self.state = .showing(verdict)
-    }
+    init(showing verdict: PINVerdict) { self.state = .showing(verdict) }
 
     /// Whether the entry is kept for another try.
     var keepsPIN: Bool {
@@ -74,8 +70,7 @@ struct ValidatePIN: Flow {
 
     private func show(_ verdict: PINVerdict, _ snapshot: Snapshot) -> Transition {
         switch verdict {
-        case .valid:
-            return .stay
+        case .valid: return .stay
         case .wrong(.open(let attemptsLeft, let finalRound)):
             let prompt = WrongPINPrompt(
                 attemptsLeft: attemptsLeft,
@@ -130,8 +125,7 @@ struct ValidatePIN: Flow {
 /// link to the host application. The flow replaces all active flows, along with the PINs they have kept.
 struct BlockedPermanently: Flow {
     enum State {
-        case locking
-        case blocked
+        case locking, blocked
     }
 
     var state = State.locking
@@ -179,12 +173,7 @@ struct ForgotPIN: Flow {
 /// prompt follows the second-to-last attempt, and another follows the first attempt unless it is also the
 /// second-to-last. All attempts in between share a prompt that states the number of attempts left.
 enum WrongPINPrompt: Hashable {
-    case first
-    case between
-    case oneLeft
-    case finalFirst
-    case finalBetween
-    case finalOneLeft
+    case first, between, oneLeft, finalFirst, finalBetween, finalOneLeft
 
     init(attemptsLeft: Int, ofAttempts attempts: Int, finalRound: Bool) {
         switch (attemptsLeft, finalRound) {
@@ -215,8 +204,7 @@ enum WrongPINPrompt: Hashable {
     func dialog(attemptsLeft: Int, blockFollows: Bool) -> Dialog {
         let dialog =
             switch self {
-            case .first:
-                Self.dialog("PF2.8/2.1", .wrongPIN, close: "PF2.8/2.1a", forgot: "PF2.8/2.1b")
+            case .first: Self.dialog("PF2.8/2.1", .wrongPIN, close: "PF2.8/2.1a", forgot: "PF2.8/2.1b")
             case .between:
                 Self.dialog(
                     "PF2.8/3.1",

@@ -23,16 +23,13 @@ struct SetUpPIN: Flow {
         case different(chosen: PINEntry)
         case differentAgain
         case applying(PINEntry)
-        case askingToStop
-        case stopped
+        case askingToStop, stopped
     }
 
     var state = State.choosing
     private let purpose: Purpose
 
-    init(_ purpose: Purpose) {
-        self.purpose = purpose
-    }
+    init(_ purpose: Purpose) { self.purpose = purpose }
 
     func enter(_ snapshot: Snapshot) -> Transition {
         switch self.state {

@@ -5,11 +5,7 @@
 ///                         privacy statement
 struct IntroduceTheApp: Flow {
     enum State {
-        case first
-        case second
-        case third
-        case considerations
-        case statement
+        case first, second, third, considerations, statement
     }
 
     var state = State.first
@@ -17,9 +13,7 @@ struct IntroduceTheApp: Flow {
     // No wallet exists yet to keep a link for (PF2.7).
     var takesLink: Bool { true }
 
-    func enter(_ snapshot: Snapshot) -> Transition {
-        .show(self.dialog)
-    }
+    func enter(_ snapshot: Snapshot) -> Transition { .show(self.dialog) }
 
     private var dialog: Dialog {
         switch self.state {

@@ -20,18 +20,12 @@ struct OpenTheApp: Flow {
 
     enum State {
         case starting(Startup)
-        case splash
-        case updating
-        case askingStatus
-        case unlocking
-        case resolvingLink
+        case splash, updating, askingStatus, unlocking, resolvingLink
     }
 
     var state: State
 
-    init(_ startup: Startup) {
-        self.state = .starting(startup)
-    }
+    init(_ startup: Startup) { self.state = .starting(startup) }
 
     var place: Place {
         switch self.state {
@@ -51,10 +45,7 @@ struct OpenTheApp: Flow {
         switch self.state {
         case .starting(.launch): self.to(.splash, after: "UC1.2/1.1a")
         case .splash:
-            .show(
-                Dialog("UC1.2/2.1", .screen, .splash)
-                    .ending(.after(.seconds(1)), "UC1.2/2.1a", self.to(.updating))
-            )
+            .show(Dialog("UC1.2/2.1", .screen, .splash).ending(.after(.seconds(1)), "UC1.2/2.1a", self.to(.updating)))
         case .updating where snapshot.isRooted: .call(ErrorScreen(.deviceInsecure, at: "UC1.2/2.2b"))
         case .updating: .call(ApplyUpdatePolicy(), after: "UC1.2/2.2a")
         case .askingStatus: Self.askStatus(snapshot)
@@ -101,8 +92,7 @@ struct OpenTheApp: Flow {
             // A known revocation stays in effect. If none is known, a new one will be discovered by the unlock.
             if let revocation = snapshot.lastRevocation { return RevokedWallet.transition(to: revocation) }
             return Self.enterApp(snapshot)
-        case .deviceInsecure, .revoked, .generic:
-            return .call(ErrorScreen(failure, at: "UC1.2/2.4"))
+        case .deviceInsecure, .revoked, .generic: return .call(ErrorScreen(failure, at: "UC1.2/2.4"))
         }
     }
 
@@ -118,13 +108,7 @@ struct OpenTheApp: Flow {
         switch (snapshot.setup != .notStarted, snapshot.isLocked, snapshot.hasPID) {
         case (false, _, _): .finish(.returned, after: "UC1.2/1.1b", "UC1.2/3.1b")
         case (true, true, _):
-            self.to(
-                .unlocking,
-                .call(UnlockTheApp(then: .resume)),
-                after: "UC1.2/1.1b",
-                "UC1.2/3.1a",
-                "UC1.2/3.2b"
-            )
+            self.to(.unlocking, .call(UnlockTheApp(then: .resume)), after: "UC1.2/1.1b", "UC1.2/3.1a", "UC1.2/3.2b")
         case (true, false, false):
             .finish(.returned, after: "UC1.2/1.1b", "UC1.2/3.1a", "UC1.2/3.2a", "UC1.2/3.3b")
         case (true, false, true):

@@ -12,18 +12,13 @@ internal import Vocabulary
 ///        └──Create new (wallet id)──▶ UC9.4, then UC1.1
 struct RevokedWallet: Flow {
     enum State {
-        case locking
-        case message
-        case contact
-        case moreInformation
+        case locking, message, contact, moreInformation
     }
 
     var state = State.locking
     private let revocation: Revocation
 
-    private init(_ revocation: Revocation) {
-        self.revocation = revocation
-    }
+    private init(_ revocation: Revocation) { self.revocation = revocation }
 
     /// Returns the transition to the revocation's screen, for any flow that finds out about it.
     static func transition(to revocation: Revocation) -> Transition {
@@ -45,10 +40,7 @@ struct RevokedWallet: Flow {
         case .message: .show(self.message.because(.revoked))
         case .contact: .show(self.contact.because(.revoked))
         case .moreInformation:
-            .show(
-                Dialog("UC1.2/7.2", .screen, .moreInformation)
-                    .offering(.back, "UC1.2/7.2a", self.to(.message))
-            )
+            .show(Dialog("UC1.2/7.2", .screen, .moreInformation).offering(.back, "UC1.2/7.2a", self.to(.message)))
         }
     }
 

@@ -16,13 +16,7 @@ struct SetUpRemotePIN: Flow {
         case choosing
         case registered
         case configuring
-        case prompting
-        case prompted
-        case enabling
-        case secured
-        case keepingSecured
-        case writingDown
-        case keepingWrittenDown
+        case prompting, prompted, enabling, secured, keepingSecured, writingDown, keepingWrittenDown
     }
 
     var state: State

@@ -7,15 +7,12 @@
 ///      └─────┴── Back ──▶ (caller)
 struct ManageBiometrics: Flow {
     enum State {
-        case status
-        case choosing
-        case noneEnrolled
+        case status, choosing, noneEnrolled
         case prompting(Prompt)
         case prompted(Prompt)
         case confirming(UnlockMethod)
         case enabling(UnlockMethod)
-        case startingToDisable
-        case disabling
+        case startingToDisable, disabling
     }
 
     var state = State.status

@@ -24,16 +24,9 @@ struct UnlockTheApp: Flow {
     }
 
     enum State {
-        case starting
-        case prompting
-        case unlocking
+        case starting, prompting, unlocking
         case notice(BiometricNotice)
-        case entering
-        case validating
-        case forgot
-        case askingToMigrate
-        case migrating
-        case resolvingLink
+        case entering, validating, forgot, askingToMigrate, migrating, resolvingLink
     }
 
     var state = State.starting
@@ -43,9 +36,7 @@ struct UnlockTheApp: Flow {
     private var isItemGone = false
     private let purpose: Purpose
 
-    init(then purpose: Purpose) {
-        self.purpose = purpose
-    }
+    init(then purpose: Purpose) { self.purpose = purpose }
 
     var place: Place {
         switch self.state {
@@ -132,8 +123,7 @@ extension UnlockTheApp {
     private func judge(_ result: PromptResult, _ snapshot: Snapshot) -> Transition {
         let isSafe = snapshot.biometricMode == .safe
         switch result {
-        case .confirmed:
-            return self.enterApp(snapshot, after: "UC2.3/1.2a")
+        case .confirmed: return self.enterApp(snapshot, after: "UC2.3/1.2a")
         case .rejected:
             var flow = self
             flow.rejections += 1
@@ -223,11 +213,7 @@ package enum BiometricFailure: Hashable, Sendable {
 
 /// UC2.3/2 to 6: the screens shown after a prompt that did not open the app.
 enum BiometricNotice: Sendable {
-    case firstOnIOS
-    case secondOnIOS
-    case onAndroid
-    case tooManyAttempts
-    case enterPIN
+    case firstOnIOS, secondOnIOS, onAndroid, tooManyAttempts, enterPIN
     case noFallback(BiometricFailure)
 }
 

@@ -6,12 +6,7 @@
 /// In the safe mode, the PIN slot is sealed under the keychain item, so the prompt that opens it comes first (SB11).
 struct ChangePIN: Flow {
     enum State {
-        case starting
-        case prompting
-        case prompted
-        case confirming
-        case choosing
-        case done
+        case starting, prompting, prompted, confirming, choosing, done
     }
 
     var state = State.starting

@@ -7,9 +7,7 @@ internal import Vocabulary
 ///        └──────────────────────┘
 struct ObtainPID: Flow {
     enum State {
-        case starting
-        case offering
-        case obtaining
+        case starting, offering, obtaining
         case confirming(RecoveryCode)
         case linking(PINEntry, RecoveryCode)
     }

@@ -4,9 +4,7 @@
 ///                  └──Log out──▶ LOCK/1.2
 struct Dashboard: Flow {
     enum State {
-        case dashboard
-        case menu
-        case settings
+        case dashboard, menu, settings
     }
 
     var state = State.dashboard

@@ -6,17 +6,14 @@
 ///        └──Cancel──▶ (caller)
 struct WipeAppData: Flow {
     enum State {
-        case asking
-        case wiping
+        case asking, wiping
     }
 
     var state: State
 
     /// `confirmed` is true if an earlier screen has asked already, because a revoked wallet is replaced with a new one
     /// (UC1.2/5).
-    init(confirmed isConfirmed: Bool = false) {
-        self.state = isConfirmed ? .wiping : .asking
-    }
+    init(confirmed isConfirmed: Bool = false) { self.state = isConfirmed ? .wiping : .asking }
 
     func enter(_ snapshot: Snapshot) -> Transition {
         switch self.state {

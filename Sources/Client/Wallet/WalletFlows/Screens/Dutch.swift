@@ -262,8 +262,7 @@ extension Dutch {
         switch cause {
         case .hardwareKeyMissing:
             "De sleutel van je wallet staat niet op dit toestel, zoals na het overzetten naar een nieuw toestel."
-        case .walletUnknown:
-            "Onze dienst kent deze wallet niet, zoals na een kopie van een ander toestel."
+        case .walletUnknown: "Onze dienst kent deze wallet niet, zoals na een kopie van een ander toestel."
         case .pinKeyUnknown:
             "De gegevens van je wallet op dit toestel horen niet bij je pincode, zoals na een oude back-up."
         default: "De gegevens van je wallet zijn beschadigd of horen bij een andere wallet."

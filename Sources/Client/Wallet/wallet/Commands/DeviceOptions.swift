@@ -27,19 +27,13 @@ struct DeviceOptions: ParsableArguments {
     var platform: PlatformName?
 
     @Option(
-        help: ArgumentHelp(
-            "The biometric of the phone: none, not-enrolled, face or fingerprint.",
-            valueName: "kind"
-        ),
+        help: ArgumentHelp("The biometric of the phone: none, not-enrolled, face or fingerprint.", valueName: "kind"),
         completion: .list(BiometricSupport.allCases.map(\.rawValue))
     )
     var biometrics: String?
 
     @Option(
-        help: ArgumentHelp(
-            "The phone's answer to prompts: match, reject:N, cancel, lockout or ask.",
-            valueName: "how"
-        ),
+        help: ArgumentHelp("The phone's answer to prompts: match, reject:N, cancel, lockout or ask.", valueName: "how"),
         completion: .list(["match", "reject:1", "cancel", "lockout", "ask"])
     )
     var sensor: String?
@@ -99,8 +93,7 @@ struct DeviceOptions: ParsableArguments {
     var set: [String] = []
 
     enum PlatformName: String, ExpressibleByArgument, CaseIterable {
-        case android
-        case ios
+        case android, ios
 
         var platform: Platform {
             switch self {

@@ -45,11 +45,7 @@ struct DriveCommand: PhoneCommand {
         let printer = Printer(isJSON: true, showsSteps: false)
         do {
             let behavior = Phone.Behavior(skipsSplash: !self.splash, asksPerson: true)
-            let (phone, recorder) = try await self.phone(
-                behavior,
-                recording: self.recording,
-                observer: printer.print
-            )
+            let (phone, recorder) = try await self.phone(behavior, recording: self.recording, observer: printer.print)
             await Driver(phone: phone, printer: printer).run(DriveInput.lines(from: 0))
             await phone.endProcess()
             try recorder?.finish()

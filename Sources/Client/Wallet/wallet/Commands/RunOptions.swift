@@ -11,9 +11,7 @@ struct RunTargetOptions: ParsableArguments {
     @Flag(help: "Start a separate lab with a server for each scenario (default).")
     var lab = false
 
-    @Option(
-        help: ArgumentHelp("Use a running server; scenarios that need a lab are skipped.", valueName: "host:port")
-    )
+    @Option(help: ArgumentHelp("Use a running server; scenarios that need a lab are skipped.", valueName: "host:port"))
     var server: String?
 
     @Option(help: ArgumentHelp("With --server: the name in its certificate; default: the host.", valueName: "name"))

@@ -366,9 +366,7 @@ struct ScenarioWatch {
     /// Watches files and folders.
     ///
     /// The first call to ``changes()`` returns all files that exist at that point.
-    init(_ paths: [String]) {
-        self.paths = paths
-    }
+    init(_ paths: [String]) { self.paths = paths }
 
     /// Waits until at least one file has been saved or created since the last call, and returns those files, sorted.
     ///

@@ -36,8 +36,7 @@ struct SetupCommand: OneShotCommand {
             let pins = try self.pins.source()
             var screen = try await app.phone.launch()
             switch screen.step {
-            case "UC1.1/1.1":
-                screen = try await self.choosePIN(app, pins)
+            case "UC1.1/1.1": screen = try await self.choosePIN(app, pins)
             case _:
                 screen = try await Unlocking.pastBiometric(app, from: screen)
                 let isLocked = await app.phone.isLocked
@@ -90,9 +89,7 @@ enum SetupCompletion {
         if screen.step == "UC2.1/1.3" {
             screen = try await app.phone.tap(enablesBiometrics ? .enable : .skip)
         }
-        if screen.step == "UC2.1/1.5" {
-            screen = try await app.phone.tap(.next)
-        }
+        if screen.step == "UC2.1/1.5" { screen = try await app.phone.tap(.next) }
         if screen.step == "UC2.1/1.6", writtenDown {
             screen = try await app.phone.tap(.writtenDown)
         }

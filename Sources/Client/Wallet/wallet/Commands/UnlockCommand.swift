@@ -66,9 +66,7 @@ enum Unlocking {
         if screen.step == "UC2.3/2.1" || screen.step == "UC2.3/4.1" || screen.step == "UC2.3/5.1" {
             screen = try await app.phone.tap(.close)
         }
-        if screen.step == "UC2.3/5.2" {
-            screen = try await app.phone.tap(.ok)
-        }
+        if screen.step == "UC2.3/5.2" { screen = try await app.phone.tap(.ok) }
         return screen
     }
 }

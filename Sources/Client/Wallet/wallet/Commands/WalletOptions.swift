@@ -185,9 +185,7 @@ struct PINOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Read PINs from this file, one per line.", valueName: "file"), completion: .file())
     var pinFile: String?
 
-    func source() throws -> PINSource {
-        try PINSource(descriptor: self.pinFd, file: self.pinFile)
-    }
+    func source() throws -> PINSource { try PINSource(descriptor: self.pinFd, file: self.pinFile) }
 }
 
 /// A command that runs the app until a last screen, and prints it.

@@ -9,16 +9,10 @@ internal import WalletFlows
 struct DriveRequest {
     /// The name of a command, given as the value of `do`.
     enum Name: String, CaseIterable {
-        case launch
-        case resume
-        case background
+        case launch, resume, background
         /// Terminates the app's process, as the operating system would.
         case end
-        case tap
-        case enter
-        case biometric
-        case link
-        case device
+        case tap, enter, biometric, link, device
         /// Sets the host application's operation in progress.
         ///
         /// Links have to wait for it.
@@ -68,14 +62,7 @@ struct DriveRequest {
 
         enum CodingKeys: String, CodingKey {
             case name = "do"
-            case id
-            case action
-            case present
-            case url
-            case source
-            case kind
-            case title
-            case details
+            case id, action, present, url, source, kind, title, details
             case changes = "set"
         }
     }
@@ -183,8 +170,7 @@ struct DriveRequest {
             return DriveRefusal(.badValue, "`set` must be an object, such as {\"network\":\"off\"}")
         case Fields.CodingKeys.id.rawValue:
             return DriveRefusal(.badValue, "`id` must be a string, a number or a boolean")
-        default:
-            return DriveRefusal(.badValue, "`\(field)` must be a string")
+        default: return DriveRefusal(.badValue, "`\(field)` must be a string")
         }
     }
 
@@ -284,11 +270,7 @@ extension DriveRefusal {
         case .inBackground: self.init(.inBackground, message)
         case .wallet(.notOffered(let action)):
             let offered = screen.actions.map(\.id.rawValue)
-            self.init(
-                .notOffered,
-                Self.offer(of: screen),
-                nearest: NearestName.to(action.rawValue, among: offered)
-            )
+            self.init(.notOffered, Self.offer(of: screen), nearest: NearestName.to(action.rawValue, among: offered))
         case .wallet(.noInput): self.init(.noInput, message)
         case .wallet(.noPrompt): self.init(.noPrompt, message)
         case .wallet(.locked), .wallet(.cannotConfirm): self.init(.notOffered, message)

@@ -24,8 +24,7 @@ struct Driver {
         if self.printer.isLost { return }
         for await line in lines {
             switch line {
-            case .failure(let refusal):
-                self.printer.write(refusal.line)
+            case .failure(let refusal): self.printer.write(refusal.line)
             case .success(let command):
                 do {
                     try await self.perform(command)

@@ -25,17 +25,14 @@ final class PINSource {
 
     init(descriptor: Int32?, file: String?) throws {
         switch (descriptor, file) {
-        case (.some, .some):
-            throw WalletCommandFailure.usage("--pin-fd and --pin-file cannot be combined")
-        case (.some(let descriptor), nil):
-            self.origin = .descriptor(descriptor)
+        case (.some, .some): throw WalletCommandFailure.usage("--pin-fd and --pin-file cannot be combined")
+        case (.some(let descriptor), nil): self.origin = .descriptor(descriptor)
         case (nil, .some(let path)):
             guard let handle = FileHandle(forReadingAtPath: path) else {
                 throw WalletCommandFailure.usage("\(path) cannot be read")
             }
             self.origin = .file(handle)
-        case (nil, nil):
-            self.origin = .prompt
+        case (nil, nil): self.origin = .prompt
         }
     }
 
@@ -77,8 +74,7 @@ final class PINSource {
         }
         do {
             switch self.origin {
-            case .prompt:
-                return try Terminal.withHiddenLine(prompt: prompt, atMost: Self.longestLine, input)
+            case .prompt: return try Terminal.withHiddenLine(prompt: prompt, atMost: Self.longestLine, input)
             case .descriptor(let descriptor):
                 return try LineInput.withTextLine(from: descriptor, atMost: Self.longestLine, input)
             case .file(let handle):

@@ -48,8 +48,7 @@ final class Printer: Sendable {
             StandardStreams.writeOutput(self.ink.highlight("confirmed: \(confirmation.title)") + "\n")
         case .event(.declined(let confirmation)):
             StandardStreams.writeOutput(self.ink.highlight("declined: \(confirmation.title)") + "\n")
-        case .event, .locked:
-            return
+        case .event, .locked: return
         }
     }
 

@@ -74,17 +74,13 @@ package final class Fleet: Sendable {
         self.state = Mutex(State(header: header, lock: lock))
     }
 
-    deinit {
-        try? self.close()
-    }
+    deinit { try? self.close() }
 
     // MARK: - Wallets
 
     /// Returns the wallet at an index below ``count``.
     package subscript(index: Int) -> FleetWallet {
-        get throws(FleetError) {
-            self.wallet(index, try self.record(in: self.slot(of: index)))
-        }
+        get throws(FleetError) { self.wallet(index, try self.record(in: self.slot(of: index))) }
     }
 
     private func wallet(_ index: Int, _ record: FleetRecord) -> FleetWallet {
@@ -235,11 +231,7 @@ extension Fleet {
     /// The disk space is allocated immediately. Only the owner can read the file, because it contains the keys.
     /// - Parameter fingerprint: The fingerprint of the server that the wallets will be registered with
     ///   (``Target/fingerprint``).
-    package static func create(
-        at path: String,
-        wallets: Int,
-        fingerprint: SHA256Digest
-    ) throws(FleetError) -> Fleet {
+    package static func create(at path: String, wallets: Int, fingerprint: SHA256Digest) throws(FleetError) -> Fleet {
         precondition(self.allowedCounts.contains(wallets), "a fleet has \(self.allowedCounts) wallets")
         let lock = try self.lock(path)
         let header = FleetHeader(

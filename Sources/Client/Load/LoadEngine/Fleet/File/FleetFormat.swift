@@ -135,8 +135,7 @@ struct FleetRecord: Hashable {
 
     /// The contents of a slot.
     enum Kind: Hashable {
-        case free
-        case registered
+        case free, registered
         /// Parts of two writes, or bytes not written by this program.
         ///
         /// Treated as free.

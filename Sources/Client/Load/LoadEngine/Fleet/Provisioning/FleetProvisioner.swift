@@ -224,8 +224,7 @@ package final class FleetProvisioner: Sendable {
                 wallet = PendingRegistration(slot: wallet.slot, platform: wallet.platform)
             }
             throw .refused(refusal.reason)
-        default:
-            throw .unexpectedAnswer
+        default: throw .unexpectedAnswer
         }
     }
 
@@ -353,9 +352,7 @@ package struct PlatformShare: Hashable, Sendable, CustomStringConvertible {
         self.init(unchecked: Int(thousandths))
     }
 
-    private init(unchecked thousandths: Int) {
-        self.thousandthsOfIOS = thousandths
-    }
+    private init(unchecked thousandths: Int) { self.thousandthsOfIOS = thousandths }
 
     /// Returns the platform for a slot, which never changes.
     ///
@@ -406,9 +403,7 @@ package struct RateMeter: Sendable {
     private let window: Duration
 
     /// - Parameter window: The length of the sliding window.
-    package init(window: Duration = .seconds(10)) {
-        self.window = window
-    }
+    package init(window: Duration = .seconds(10)) { self.window = window }
 
     /// Records the current value of an increasing count.
     package mutating func note(_ count: Int, at time: Duration) {

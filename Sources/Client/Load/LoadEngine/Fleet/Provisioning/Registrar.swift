@@ -56,9 +56,7 @@ package struct Registrar: Sendable {
         on connection: ClientConnection,
         timeout: Duration
     ) async throws(FleetFailure) -> NewWallet {
-        let enrollment = try Self.enrollment(
-            try await connection.flight([.beginEnrollment], timeout: timeout).first
-        )
+        let enrollment = try Self.enrollment(try await connection.flight([.beginEnrollment], timeout: timeout).first)
         let call = self.call(enrollment, platform, attempt: 0, on: connection)
         switch try await connection.flight([.register(call)], timeout: timeout).first {
         case .register(let registration): return self.wallet(enrollment, platform, attempt: 0, registration)

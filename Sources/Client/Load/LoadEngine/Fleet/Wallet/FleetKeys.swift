@@ -21,9 +21,7 @@ final class FleetKeys: Sendable {
     /// The maximum number of cached keys, which take about 0.5 KiB each.
     private static let maxCached = 1 << 14
 
-    init(seed: [UInt8]) {
-        self.seed = HMACKey(extractedFrom: SecretBytes(copying: seed))
-    }
+    init(seed: [UInt8]) { self.seed = HMACKey(extractedFrom: SecretBytes(copying: seed)) }
 
     private struct PINKeyInputs: Hashable {
         let wallet: WalletID
@@ -33,8 +31,7 @@ final class FleetKeys: Sendable {
 
     private enum Purpose: String {
         case hardwareKey = "hardware key"
-        case salt
-        case digits
+        case salt, digits
         case pinKeyID = "pin key id"
     }
 
@@ -85,9 +82,7 @@ final class FleetKeys: Sendable {
 package final class FleetPINKey: Sendable {
     private let key: PINKey
 
-    init(_ key: consuming PINKey) {
-        self.key = key
-    }
+    init(_ key: consuming PINKey) { self.key = key }
 
     package var publicKey: P256PublicKey { self.key.publicKey }
 
@@ -118,9 +113,7 @@ final class BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let limit: Int
 
     /// - Parameter limit: The maximum number of values.
-    init(limit: Int) {
-        self.limit = limit
-    }
+    init(limit: Int) { self.limit = limit }
 
     /// A value, or nil if it is not cached.
     ///

@@ -171,9 +171,7 @@ package final class FleetSession: Sendable {
     ///
     /// Throws if a response is missing, in which case the results of the others are unknown too.
     /// - Precondition: The server accepts this many instructions at a time.
-    package func sendTogether(
-        _ prepared: [Prepared]
-    ) async throws(FleetFailure) -> [Result<Answer, FleetFailure>] {
+    package func sendTogether(_ prepared: [Prepared]) async throws(FleetFailure) -> [Result<Answer, FleetFailure>] {
         let answers = try await self.connection.flight(prepared.map { .instruct($0.call) }, timeout: self.timeout)
         return zip(answers, prepared).map { answer, prepared in
             Result { () throws(FleetFailure) in try self.result(of: answer, to: prepared) }
@@ -196,8 +194,7 @@ package final class FleetSession: Sendable {
                 try self.adopt(generation: current)
             }
             throw .refused(refusal.reason)
-        default:
-            throw .unexpectedAnswer
+        default: throw .unexpectedAnswer
         }
     }
 

@@ -2,8 +2,7 @@ internal import ConfigText
 
 /// A kind of operation that a run performs on the server.
 package enum Action: String, Hashable, Sendable, CaseIterable {
-    case right
-    case wrong
+    case right, wrong
     case changePIN = "change-pin"
     case register
 }
@@ -101,9 +100,7 @@ where Choice: RawRepresentable<String> & CaseIterable & Hashable & Sendable {
     }
 
     /// Creates weights that always yield the same choice.
-    package init(only choice: Choice) {
-        self.init(checked: [Weight(choice: choice, weight: 1)])
-    }
+    package init(only choice: Choice) { self.init(checked: [Weight(choice: choice, weight: 1)]) }
 
     /// Parses weights such as `right=90,wrong=10`.
     ///

@@ -13,15 +13,13 @@ package enum Pick: Hashable, Sendable {
     package init(parsing text: String, place: String = "--pick") throws(PlanProblem) {
         let parts = text.components(separatedBy: ":")
         switch (parts[0], parts.count) {
-        case ("uniform", 1):
-            self = .uniform
+        case ("uniform", 1): self = .uniform
         case ("zipf", 2):
             guard let exponent = CountText.readNumber(parts[1]), exponent > 0, exponent <= 10 else {
                 throw PlanProblem(place: place, "`zipf:` needs an exponent above 0 and at most 10, such as `zipf:1.1`")
             }
             self = .zipf(exponent: exponent)
-        case ("single", 1):
-            self = .single(index: 0)
+        case ("single", 1): self = .single(index: 0)
         case ("single", 2):
             guard let index = CountText.readCount(parts[1]) else {
                 throw PlanProblem(place: place, "`single:` needs a wallet's number in the file, from 0")
@@ -101,14 +99,12 @@ struct ZipfDistribution: Hashable, Sendable {
         self.exponent = exponent
         self.integralOfFirst = Self.integral(1.5, exponent) - 1
         self.integralOfLast = Self.integral(Double(count) + 0.5, exponent)
-        self.shortcut =
-            2 - Self.inverse(Self.integral(2.5, exponent) - Self.density(2, exponent), exponent)
+        self.shortcut = 2 - Self.inverse(Self.integral(2.5, exponent) - Self.density(2, exponent), exponent)
     }
 
     func next(using generator: inout PlanGenerator) -> Int {
         while true {
-            let area =
-                self.integralOfLast + generator.nextUnit() * (self.integralOfFirst - self.integralOfLast)
+            let area = self.integralOfLast + generator.nextUnit() * (self.integralOfFirst - self.integralOfLast)
             let point = Self.inverse(area, self.exponent)
             // A draw very close to 0 may put the point beyond the last rank.
             let rank = Int(min(max(point + 0.5, 1), Double(self.count)))

@@ -96,8 +96,7 @@ struct StageLevel {
         let isRate = text.hasSuffix("/s")
         let digits = isRate ? text.dropLast(2) : text
         guard let number = isRate ? CountText.readNumber(digits) : CountText.readCount(digits).map(Double.init) else {
-            let what =
-                isRate ? "a rate, `500/s` or `2.5k/s`" : "a number of connections, `100`, or a rate, `100/s`"
+            let what = isRate ? "a rate, `500/s` or `2.5k/s`" : "a number of connections, `100`, or a rate, `100/s`"
             throw PlanProblem(place: place, "`\(text)` is not \(what)")
         }
         self.number = number

@@ -18,9 +18,7 @@ package struct WalletSettings: Sendable {
     package var pinAfterEnrollment = false
     package var confirmsWithPrompt = false
 
-    package init(server: TLSDialer.Server) {
-        self.server = server
-    }
+    package init(server: TLSDialer.Server) { self.server = server }
 
     /// Reads the server, trust, authority and clock from a lab.
     package init(lab: String) throws(PhoneError) {

@@ -21,8 +21,7 @@ extension FailureCause {
             The server's certificate is not signed by the wallet's authority, does not have its pinned key, or \
             has expired. Check `ca_file`, `public_keys` and the lab.
             """
-        case .certificateName:
-            "The certificate is trusted, but for another name. Check `server_name`."
+        case .certificateName: "The certificate is trusted, but for another name. Check `server_name`."
         case .tlsFailed:
             """
             The peer does not speak the wallet's protocol, or the bytes were changed on the way. Check the \
@@ -30,10 +29,8 @@ extension FailureCause {
             """
         case .serverUnavailable:
             "The server cannot take the call at present. Look at its readiness and its log."
-        case .serverRateLimited:
-            "The server limits the number of calls. Wait, or change its limits."
-        case .attestationService:
-            "The vendor's attestation service could not be reached. Try again."
+        case .serverRateLimited: "The server limits the number of calls. Wait, or change its limits."
+        case .attestationService: "The vendor's attestation service could not be reached. Try again."
         case .hardwareKeyMissing:
             """
             The phone has no hardware key for this wallet: the app was restored to another phone. Reset the \
@@ -60,8 +57,7 @@ extension FailureCause {
             The app's files cannot be read or written. Check the disk and the permissions of the wallet's \
             home.
             """
-        case .keychain:
-            "The phone's keychain failed or lost a new item. Check the files in `device/`."
+        case .keychain: "The phone's keychain failed or lost a new item. Check the files in `device/`."
         case .deviceStorage:
             """
             The phone's secure hardware failed, or a key hook. Check the files in `device/` and the hook's \
@@ -79,22 +75,18 @@ extension FailureCause {
             The operation needs the keychain item of the safe mode, which no prompt has opened. Start the \
             operation again.
             """
-        case .notReady:
-            "The operation needs an unlocked wallet or a registration. Report it."
-        case .changeSuperseded:
-            "Another PIN change was executed first. Unlock with the PIN of that change."
+        case .notReady: "The operation needs an unlocked wallet or a registration. Report it."
+        case .changeSuperseded: "Another PIN change was executed first. Unlock with the PIN of that change."
         case .registrationReplaced:
             "Another message registered another PIN key for this wallet, twice. Try again."
-        case .replyMalformed:
-            "The answer violates the protocol. Compare the versions of wallet and server."
+        case .replyMalformed: "The answer violates the protocol. Compare the versions of wallet and server."
         case .replyUnexpected:
             "The answer belongs to another call. Compare the versions of wallet and server."
         case .serverMalformed:
             "The server could not read the call. Compare the versions of wallet and server."
         case .serverUnsupported:
             "The server does not know the call. Compare the versions of wallet and server."
-        case .serverSessionRequired:
-            "The session ended several times during one operation. Try again."
+        case .serverSessionRequired: "The session ended several times during one operation. Try again."
         case .serverAuthenticationFailed:
             "The server rejected a signature or a proof. Look for the id in its log."
         case .serverOutOfOrder:
@@ -103,10 +95,8 @@ extension FailureCause {
             "The enrollment expired or was used, even after a second try. Try again."
         case .serverNotAllowed:
             "The call is not permitted in this state of the wallet. Look for the id in the server's log."
-        case .serverPINKeyChanged:
-            "The PIN key changed several times during one operation. Try again."
-        case .serverInternal:
-            "The server failed. Look for the id in its log."
+        case .serverPINKeyChanged: "The PIN key changed several times during one operation. Try again."
+        case .serverInternal: "The server failed. Look for the id in its log."
         }
     }
 }
