@@ -5,8 +5,7 @@ package import Vocabulary
 package struct StatusList: Hashable, Sendable {
     /// The status of a certificate in the list.
     package enum Status: Hashable, Sendable {
-        case revoked
-        case suspended
+        case revoked, suspended
     }
 
     /// The statuses by serial number, in lowercase hexadecimal without leading zeros.

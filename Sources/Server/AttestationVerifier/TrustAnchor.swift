@@ -62,14 +62,8 @@ extension TrustAnchor {
     /// https://android.googleapis.com/attestation/root, and identified by the SHA-256 digest of each
     /// SubjectPublicKeyInfo.
     package static let google: [TrustAnchor] = [
-        TrustAnchor(
-            name: "google-rsa",
-            keyHash: "feb2ea7551ee316ed4bb443c8293b884dbfdea40b603ee3e4f4a897e4580fbae"
-        ),
-        TrustAnchor(
-            name: "google-ec",
-            keyHash: "3ee44512a1af2beb39c889490c60ea3f82e43f5d5a5532f5ab9419f676cd07ec"
-        ),
+        TrustAnchor(name: "google-rsa", keyHash: "feb2ea7551ee316ed4bb443c8293b884dbfdea40b603ee3e4f4a897e4580fbae"),
+        TrustAnchor(name: "google-ec", keyHash: "3ee44512a1af2beb39c889490c60ea3f82e43f5d5a5532f5ab9419f676cd07ec"),
     ].compactMap { $0 }
 
     /// Apple's App Attestation Root CA, a P-384 key.

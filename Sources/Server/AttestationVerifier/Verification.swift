@@ -51,9 +51,7 @@ package struct Verification: Sendable {
 /// SHA-1 and weaker hashes are excluded.
 private enum SignatureAlgorithm {
     enum Hash {
-        case sha256
-        case sha384
-        case sha512
+        case sha256, sha384, sha512
     }
 
     case ecdsa(Hash)
@@ -103,8 +101,7 @@ private enum SignatureAlgorithm {
             else { return false }
             let signature = _RSA.Signing.RSASignature(rawRepresentation: signature)
             return key.isValidSignature(signature, for: digest, padding: .insecurePKCS1v1_5)
-        case (.ecdsa, _), (.rsa, _):
-            return false
+        case (.ecdsa, _), (.rsa, _): return false
         }
     }
 }

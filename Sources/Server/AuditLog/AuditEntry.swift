@@ -38,9 +38,7 @@ package struct AuditEntry: Hashable, Sendable {
 package struct AuditActor: RawRepresentable, Hashable, Sendable {
     package let rawValue: String
 
-    package init(rawValue: String) {
-        self.rawValue = rawValue
-    }
+    package init(rawValue: String) { self.rawValue = rawValue }
 
     /// A user of this machine, identified by the user id that the kernel reports for the peer of the admin socket.
     package static func user(_ id: UInt32, name: String?) -> AuditActor {
@@ -64,9 +62,7 @@ package struct AuditActor: RawRepresentable, Hashable, Sendable {
 package struct AuditEvent: RawRepresentable, Hashable, Sendable {
     package let rawValue: String
 
-    package init(rawValue: String) {
-        self.rawValue = rawValue
-    }
+    package init(rawValue: String) { self.rawValue = rawValue }
 
     /// A server started serving the store.
     ///

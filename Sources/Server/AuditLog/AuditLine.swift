@@ -51,9 +51,7 @@ enum AuditLine {
         let rest = line.dropLast(Self.end.count)
         // The text of a MAC contains no quotation mark.
         guard let quote = rest.lastIndex(of: UInt8(ascii: "\"")), let mac = VersionedMAC(text: rest[(quote + 1)...])
-        else {
-            return nil
-        }
+        else { return nil }
         let head = rest[...quote]
         guard head.suffix(Self.macName.count).elementsEqual(Self.macName) else { return nil }
         return (head.dropLast(Self.macName.count), mac)

@@ -47,13 +47,7 @@ package final class AuditLog: Sendable {
     private let onDisk: BlockingWork
     private let state: Mutex<State>
 
-    private init(
-        _ parts: Parts,
-        file: AppendFile,
-        lock: FileLock,
-        newest: AuditMark,
-        unended: [UInt64: AuditRecord]
-    ) {
+    private init(_ parts: Parts, file: AppendFile, lock: FileLock, newest: AuditMark, unended: [UInt64: AuditRecord]) {
         self.parts = parts
         self.file = file
         self.onDisk = parts.onDisk
@@ -151,8 +145,7 @@ package final class AuditLog: Sendable {
         let log = AuditLog(parts, file: file, lock: lock, newest: newest, unended: unended)
         switch found.problem {
         case nil: break
-        case .tornTail(_, _, let byteCount):
-            try await log.record(torn: byteCount, at: found.intactByteCount)
+        case .tornTail(_, _, let byteCount): try await log.record(torn: byteCount, at: found.intactByteCount)
         case let problem?: throw .damaged(parts.path, problem)
         }
         parts.onNewest(log.newest)

@@ -54,8 +54,7 @@ package enum AuditProblem: Error, Hashable, Sendable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .empty: "the log is empty; every log has a first entry"
-        case .changed(let line, let after):
-            "line \(line) was changed; the entries up to \(after) are intact"
+        case .changed(let line, let after): "line \(line) was changed; the entries up to \(after) are intact"
         case .converted(let line, let after, let conversion):
             "line \(line) \(conversion); the entries up to \(after) are intact"
         case .misplaced(let line, let number, let expected):

@@ -75,10 +75,8 @@ extension AttemptRecord {
     package mutating func charge(_ attempt: AttemptID, policy: AttemptPolicy, now: Timestamp) -> Charge {
         self.holdBlockToItsLength(now: now)
         switch self.state(policy: policy, now: now) {
-        case .blockedPermanently:
-            return .refused(.blockedPermanently)
-        case .blocked(let remaining):
-            return .refused(.blocked(remaining: remaining))
+        case .blockedPermanently: return .refused(.blockedPermanently)
+        case .blocked(let remaining): return .refused(.blocked(remaining: remaining))
         case .open where self.lastWrongAttempt == attempt:
             return .refused(.wrong(self.state(policy: policy, now: now)))
         case .open:
@@ -116,8 +114,7 @@ extension AttemptRecord {
         isRight: () -> Bool
     ) -> PINVerdict {
         switch self.charge(attempt, policy: policy, now: now) {
-        case .refused(let verdict):
-            return verdict
+        case .refused(let verdict): return verdict
         case .granted:
             guard isRight() else {
                 self.wrongPINs = min(self.wrongPINs + 1, Self.mostFailures)

@@ -39,10 +39,8 @@ extension AttemptRecord {
             switch charge.rule {
             case .strict:
                 self.failures = min(max(self.failures, policy.allowance - policy.attemptsPerRound), Self.mostFailures)
-            case .chargeOne:
-                self.chargeOne(at: charge.openedAt, policy: policy)
-            case .trust:
-                break
+            case .chargeOne: self.chargeOne(at: charge.openedAt, policy: policy)
+            case .trust: break
             }
         }
     }

@@ -53,9 +53,7 @@ internal import Synchronization
     }
 
     /// Ends all sessions; a failure changes nothing for the caller, who initializes again or exits.
-    package func finalize() {
-        try? self.call("C_Finalize") { $0.C_Finalize(nil) }
-    }
+    package func finalize() { try? self.call("C_Finalize") { $0.C_Finalize(nil) } }
 
     /// Returns the tokens that are present.
     package func tokens() throws(TokenError) -> [Token] {

@@ -82,9 +82,7 @@ internal import Glibc
         )
     }
 
-    deinit {
-        self.close()
-    }
+    deinit { self.close() }
 
     /// False once the connection is lost or closed.
     package var isOpen: Bool { unsafe self.connection != nil }

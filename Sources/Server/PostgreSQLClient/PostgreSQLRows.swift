@@ -20,9 +20,7 @@ internal import CPostgreSQL
         self.simulated = simulated
     }
 
-    deinit {
-        unsafe PQclear(self.result)
-    }
+    deinit { unsafe PQclear(self.result) }
 
     package var count: Int {
         guard let result = unsafe self.result else { return self.simulated.rows.count }

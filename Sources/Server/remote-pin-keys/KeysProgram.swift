@@ -40,10 +40,7 @@ struct KeysProgram: AsyncParsableCommand {
     /// Runs a command with an initialized module, then ends the process.
     ///
     /// The exit handlers of modules crash beside those of libcrypto, so the process never runs them.
-    static func ending(
-        _ options: TokenOptions,
-        _ command: (TokenModule) async throws -> Void
-    ) async -> Never {
+    static func ending(_ options: TokenOptions, _ command: (TokenModule) async throws -> Void) async -> Never {
         var status: Int32 = 0
         do {
             let module = try options.load()

@@ -74,9 +74,7 @@ struct PortalProgram: AsyncParsableCommand {
     @Option(
         name: .customLong("set"),
         help: ArgumentHelp("Sets one setting; the same as --NAME VALUE.", valueName: "name=value"),
-        completion: .list(
-            SettingTable.all.filter(Self.isUsed).map { "\($0.name)=" }
-        )
+        completion: .list(SettingTable.all.filter(Self.isUsed).map { "\($0.name)=" })
     )
     var assignments: [String] = []
 

@@ -65,9 +65,7 @@ package final class AdminConnection: Sendable {
     }
 
     /// Closes the connection.
-    package func close() {
-        self.connection.close()
-    }
+    package func close() { self.connection.close() }
 }
 
 /// An error from a command that did not get a reply.

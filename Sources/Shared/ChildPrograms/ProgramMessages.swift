@@ -60,9 +60,7 @@ package struct ProgramMessages: Sendable {
         private var passed = 0
         private var suppressed = 0
 
-        init(at now: ContinuousClock.Instant) {
-            self.end = now + ProgramMessages.interval
-        }
+        init(at now: ContinuousClock.Instant) { self.end = now + ProgramMessages.interval }
 
         /// Returns the number of suppressed lines if the next one may be passed on.
         mutating func allow(at now: ContinuousClock.Instant) -> Int? {

@@ -269,10 +269,7 @@ extension LabAuthority {
         let authority = self.appAttestAuthority(issuer)
         let leaf = CertificateTemplate(
             serialNumber: LabSerial.random(),
-            subject: DistinguishedName(
-                commonName: sha256(key.bytes).description,
-                organization: LabIssuer.organization
-            ),
+            subject: DistinguishedName(commonName: sha256(key.bytes).description, organization: LabIssuer.organization),
             validity: Self.appAttestValidity(issuer, at: time),
             publicKey: key,
             extensions: [.signsData, .nonce(nonce)]

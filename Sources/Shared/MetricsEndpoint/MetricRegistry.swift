@@ -66,11 +66,7 @@ package final class MetricRegistry: MetricsFactory {
     /// Registers a value that is read on every scrape, on the scraping thread.
     ///
     /// It must not block for long.
-    package func probe(
-        _ name: String,
-        _ labels: [(String, String)] = [],
-        _ value: @escaping @Sendable () -> Double?
-    ) {
+    package func probe(_ name: String, _ labels: [(String, String)] = [], _ value: @escaping @Sendable () -> Double?) {
         _ = self.series(name, labels) { _ in .probe(value) }
     }
 
@@ -133,11 +129,7 @@ extension MetricRegistry {
         return cell
     }
 
-    package func makeRecorder(
-        label: String,
-        dimensions: [(String, String)],
-        aggregate: Bool
-    ) -> any RecorderHandler {
+    package func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
         let made = self.series(label, dimensions) { definition in
             switch (definition.kind, aggregate) {
             case (.histogram(let bounds), true): .histogram(HistogramCell(bounds: bounds))

@@ -93,9 +93,7 @@ private final class OpenConnections: Sendable {
     private let limit: Int
     private let channels = Mutex<[any Channel]>([])
 
-    init(limit: Int) {
-        self.limit = limit
-    }
+    init(limit: Int) { self.limit = limit }
 
     /// Adds a connection, and closes the oldest one if there are too many.
     func enter(_ channel: any Channel) {
@@ -156,10 +154,7 @@ struct ObservationResponse: Sendable {
     static func alive(except failures: [String]) -> ObservationResponse {
         failures.isEmpty
             ? ObservationResponse(status: .ok, text: "ok\n")
-            : ObservationResponse(
-                status: .serviceUnavailable,
-                text: "no answer: \(failures.joined(separator: ", "))\n"
-            )
+            : ObservationResponse(status: .serviceUnavailable, text: "no answer: \(failures.joined(separator: ", "))\n")
     }
 
     static func readiness(_ state: Readiness.State, _ reason: String) -> ObservationResponse {
@@ -222,9 +217,7 @@ final class ObservationHandler: ChannelInboundHandler {
         let hosts = head.headers["Host"]
         // RFC 9112 §3.2.
         guard hosts.count == 1 || (hosts.isEmpty && head.version == .http1_0), hosts.allSatisfy(HostField.isValid)
-        else {
-            return self.send(.malformed, isHead: false, context: context)
-        }
+        else { return self.send(.malformed, isHead: false, context: context) }
         let isHead = head.method == .HEAD
         let path = head.uri.prefix { $0 != "?" }
         guard ["/metrics", "/livez", "/readyz"].contains(path) else {
@@ -288,9 +281,7 @@ final class RequestByteLimit: ChannelInboundHandler {
 
     private var rest: Int
 
-    init(_ limit: Int) {
-        self.rest = limit
-    }
+    init(_ limit: Int) { self.rest = limit }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard self.rest >= 0 else { return }

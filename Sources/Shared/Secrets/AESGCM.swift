@@ -26,9 +26,7 @@ internal import COpenSSL
         unsafe self.context = context
     }
 
-    deinit {
-        unsafe EVP_CIPHER_CTX_free(self.context)
-    }
+    deinit { unsafe EVP_CIPHER_CTX_free(self.context) }
 
     /// Decrypts nonce ‖ ciphertext ‖ tag into `target`, which must have the length of the ciphertext.
     ///

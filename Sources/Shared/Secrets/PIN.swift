@@ -16,9 +16,7 @@ package struct PIN: ~Copyable, Sendable {
     }
 
     /// Copies six borrowed ASCII digits; returns nil for any other bytes.
-    package init?(copying digits: RawSpan) {
-        self.init(SecretBytes(copying: digits))
-    }
+    package init?(copying digits: RawSpan) { self.init(SecretBytes(copying: digits)) }
 
     private init?(_ digits: consuming SecretBytes) {
         guard digits.count == Self.length, digits.allBytes({ (0x30...0x39).contains($0) }) else { return nil }

@@ -93,9 +93,7 @@ internal import Glibc
     /// Returns a copy that is not wiped.
     ///
     /// - Important: Only use this to write the contents of a slot, or if the caller wipes the copy.
-    public borrowing func exposedBytes() -> [UInt8] {
-        unsafe Array(self.storage)
-    }
+    public borrowing func exposedBytes() -> [UInt8] { unsafe Array(self.storage) }
 
     /// Returns whether both contain the same bytes, in time that only depends on their counts.
     package borrowing func isEqual(to other: borrowing SecretBytes) -> Bool {

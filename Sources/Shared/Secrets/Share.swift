@@ -15,9 +15,7 @@ package final class Share: Sendable, CustomStringConvertible, CustomDebugStringC
         self.bytes = bytes
     }
 
-    private init(random bytes: consuming SecretBytes) {
-        self.bytes = bytes
-    }
+    private init(random bytes: consuming SecretBytes) { self.bytes = bytes }
 
     /// Copies exactly 32 bytes; returns nil for any other number.
     package convenience init?(copying bytes: some Collection<UInt8>) {
@@ -27,9 +25,7 @@ package final class Share: Sendable, CustomStringConvertible, CustomDebugStringC
     /// Creates a share using the operating system's generator.
     ///
     /// Shares are never derived from other values.
-    package static func random() -> Share {
-        Share(random: .random(count: Self.byteCount))
-    }
+    package static func random() -> Share { Share(random: .random(count: Self.byteCount)) }
 
     /// Calls `body` with the bytes.
     package func withBytes<Result: ~Copyable, Failure: Error>(
@@ -46,14 +42,10 @@ package final class Share: Sendable, CustomStringConvertible, CustomDebugStringC
     }
 
     /// Returns whether both are the same share, in constant time.
-    package func isEqual(to other: Share) -> Bool {
-        self.bytes.isEqual(to: other.bytes)
-    }
+    package func isEqual(to other: Share) -> Bool { self.bytes.isEqual(to: other.bytes) }
 
     /// Returns a separate copy, which can be passed to a consuming function.
-    package func copy() -> SecretBytes {
-        self.bytes.withBytes { SecretBytes(copying: $0) }
-    }
+    package func copy() -> SecretBytes { self.bytes.withBytes { SecretBytes(copying: $0) } }
 
     /// Returns a copy that is not wiped.
     ///

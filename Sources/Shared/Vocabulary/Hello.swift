@@ -171,9 +171,7 @@ package struct UpdateRule: Hashable, Sendable {
 
 extension AppVersion {
     /// Creates a version that consists of a single number.
-    fileprivate init(number: UInt8) {
-        self.numbers = [Int(number)]
-    }
+    fileprivate init(number: UInt8) { self.numbers = [Int(number)] }
 }
 
 /// A feature that an operator can enable for some wallets before others while the server is running.

@@ -12,10 +12,7 @@ package enum SecretText {
     package static func isVisible(_ byte: UInt8) -> Bool { (0x21...0x7E).contains(byte) }
 
     /// Returns the bytes of the text, of which there are 1 to `limit`.
-    package static func bytes(
-        _ input: some Collection<UInt8>,
-        atMost limit: Int
-    ) throws(SecretTextProblem) -> [UInt8] {
+    package static func bytes(_ input: some Collection<UInt8>, atMost limit: Int) throws(SecretTextProblem) -> [UInt8] {
         let input = Array(input)
         let text = Array(input[try self.range(in: input.count) { input[$0] }])
         guard text.count <= limit else { throw .tooLong(limit: limit) }

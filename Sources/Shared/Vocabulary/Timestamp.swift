@@ -6,9 +6,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     public let milliseconds: Int64
 
     /// Creates a time from milliseconds since 1970-01-01T00:00:00Z.
-    public init(milliseconds: Int64) {
-        self.milliseconds = milliseconds
-    }
+    public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
     /// Returns whether the left time is earlier than the right one.
     public static func < (left: Timestamp, right: Timestamp) -> Bool { left.milliseconds < right.milliseconds }

@@ -291,10 +291,7 @@ extension EvidenceExplanation {
         ]
     }
 
-    private static func text<Value>(
-        _ claim: AppAttestExtensions.Claim<Value>?,
-        _ name: (Value) -> String
-    ) -> String {
+    private static func text<Value>(_ claim: AppAttestExtensions.Claim<Value>?, _ name: (Value) -> String) -> String {
         switch claim {
         case nil, .missing: "not stated"
         case .unreadable: "stated in an unknown form"

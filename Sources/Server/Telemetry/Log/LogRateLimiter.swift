@@ -28,9 +28,7 @@ package final class LogRateLimiter: Sendable {
     /// Counts a line that the caller suppressed for another reason.
     ///
     /// The next allowed line reports it.
-    package func suppress() {
-        self.state.withLock { $0.suppressed += 1 }
-    }
+    package func suppress() { self.state.withLock { $0.suppressed += 1 } }
 
     /// Returns the metadata for a line that may be written, or nil if the line is suppressed.
     ///

@@ -13,12 +13,7 @@ package protocol ReceiptSigner: Sendable {
     ///
     /// - Parameter version: The version of the vault's keys that the store names in the step; nil if it names none, and
     ///   the signer chooses.
-    func sign(
-        root: Vocabulary.SHA256Digest,
-        epoch: UInt64,
-        at time: Timestamp,
-        by version: UInt32?
-    ) -> SignedRoot?
+    func sign(root: Vocabulary.SHA256Digest, epoch: UInt64, at time: Timestamp, by version: UInt32?) -> SignedRoot?
 }
 
 /// A private key that signs receipts, derived from a vault key version.

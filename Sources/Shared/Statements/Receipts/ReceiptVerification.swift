@@ -13,12 +13,7 @@ extension Receipt {
     /// Returns whether the path leads from the leaf to the root and the root is signed by the key.
     package func isGenuine(by key: ReceiptKey) -> Bool {
         let signed = self.signed
-        let root = MerkleTree.root(
-            from: self.leafBytes,
-            place: self.place,
-            leafCount: self.leafCount,
-            path: self.path
-        )
+        let root = MerkleTree.root(from: self.leafBytes, place: self.place, leafCount: self.leafCount, path: self.path)
         return root == signed.root.bytes && signed.isSigned(by: key)
     }
 }
