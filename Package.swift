@@ -59,6 +59,10 @@ extension Target {
         .executableTarget(name: name ?? lastComponent(path), dependencies: .named(names), path: path)
     }
 
+    static func system(_ path: String, pkgConfig: String? = nil, apt package: String) -> Target {
+        .systemLibrary(name: lastComponent(path), path: path, pkgConfig: pkgConfig, providers: [.apt([package])])
+    }
+
     static func tests(_ name: String, _ names: String = "") -> Target {
         .testTarget(name: name, dependencies: .named(names))
     }
@@ -70,18 +74,8 @@ extension Target {
 
 // Shared by client and server; depends on neither.
 let shared: [Target] = [
-    .systemLibrary(
-        name: "COpenSSL",
-        path: "Sources/Shared/COpenSSL",
-        pkgConfig: "openssl",
-        providers: [.apt(["libssl-dev"])]
-    ),
-    .systemLibrary(
-        name: "CProtobufC",
-        path: "Sources/Shared/CProtobufC",
-        pkgConfig: "libprotobuf-c",
-        providers: [.apt(["libprotobuf-c-dev"])]
-    ),
+    .system("Sources/Shared/COpenSSL", pkgConfig: "openssl", apt: "libssl-dev"),
+    .system("Sources/Shared/CProtobufC", pkgConfig: "libprotobuf-c", apt: "libprotobuf-c-dev"),
     .module("Sources/Shared/Vocabulary"),
     .module("Sources/Shared/ConfigText", "Yams"),
     .target(
@@ -93,9 +87,7 @@ let shared: [Target] = [
     .module("Sources/Shared/HostSystem", "CHostSystem Vocabulary"),
     .target(
         name: "RemotePINProto",
-        dependencies: [
-            "CProtobufC"
-        ],
+        dependencies: ["CProtobufC"],
         path: "Proto",
         exclude: ["remotepin", "generate.sh"],
         sources: ["generated"],
@@ -116,17 +108,8 @@ let shared: [Target] = [
 ]
 
 let server: [Target] = [
-    .systemLibrary(
-        name: "CPostgreSQL",
-        path: "Sources/Server/CPostgreSQL",
-        pkgConfig: "libpq",
-        providers: [.apt(["libpq-dev"])]
-    ),
-    .systemLibrary(
-        name: "CPKCS11",
-        path: "Sources/Server/CPKCS11",
-        providers: [.apt(["libp11-kit-dev"])]
-    ),
+    .system("Sources/Server/CPostgreSQL", pkgConfig: "libpq", apt: "libpq-dev"),
+    .system("Sources/Server/CPKCS11", apt: "libp11-kit-dev"),
     // Loads the libraries of vendors; ArchitectureTests keeps it out of the server.
     .module("Sources/Server/PKCS11", "CPKCS11 Secrets"),
     .module("Sources/Server/PINPolicy", "Vocabulary"),
