@@ -114,7 +114,7 @@ let server: [Target] = [
     .module("Sources/Server/PKCS11", "CPKCS11 Secrets"),
     .module("Sources/Server/PINPolicy", "Vocabulary"),
     .module("Sources/Server/AttestationVerifier", "Evidence Vocabulary Crypto CryptoExtras"),
-    .module("Sources/Server/Vault", "HostSystem Secrets Statements Vocabulary Metrics"),
+    .module("Sources/Server/Vault", "HostSystem Secrets Statements Vocabulary Metrics NIOCore NIOPosix"),
     .module("Sources/Server/AuditLog", "HostSystem Vault Vocabulary Crypto"),
     .module("Sources/Server/CSQLite"),
     .module("Sources/Server/SQLiteClient", "CSQLite HostSystem"),
@@ -262,7 +262,7 @@ let tests: [Target] = [
     .tests("LabTests", "Evidence HostSystem Lab LabFiles TestSupport Vocabulary"),
     .tests("PINPolicyTests", "PINPolicy TestSupport Vocabulary"),
     .tests("AttestationVerifierTests", "AttestationVerifier Evidence Lab remote-pin-lab Vocabulary"),
-    .tests("VaultTests", "HostSystem Secrets Vault Vocabulary"),
+    .tests("VaultTests", "HostSystem Secrets TestSupport Vault Vocabulary"),
     .tests("AuditLogTests", "AuditLog HostSystem TestSupport Vault Vocabulary"),
     .tests(
         "OperatorChannelsTests",

@@ -11,7 +11,7 @@ import Vocabulary
 struct AuditLogTests {
     @Test("appended entries are read back in order with only the file and the vault")
     func readBack() async throws {
-        let log = try LogUnderTest()
+        let log = try await LogUnderTest()
         _ = try await log.filled()
         var entries: [AuditEntry] = []
         let found = try await AuditReader(log.path, vault: KeyFileVault(log.keyFile)).verify { entries.append($0) }
@@ -30,7 +30,7 @@ struct AuditLogTests {
 
     @Test("the next process records a killed process's open entries as unclear, once")
     func unended() async throws {
-        let log = try LogUnderTest()
+        let log = try await LogUnderTest()
         _ = try await log.filled()
         let killed = try await log.open()
         let before = try await killed.endUnended()
@@ -51,7 +51,7 @@ struct AuditLogTests {
 
     @Test("a change of any single byte to any value is detected")
     func changedByte() async throws {
-        let log = try LogUnderTest()
+        let log = try await LogUnderTest()
         let bytes = try await log.filled()
         let newest = try #require(log.marks.last)
         var missed: [Int] = []
@@ -77,7 +77,7 @@ struct AuditLogTests {
 
     @Test("removed, swapped, repeated and inserted entries are detected")
     func misplaced() async throws {
-        let log = try LogUnderTest()
+        let log = try await LogUnderTest()
         let lines = LogUnderTest.lines(try await log.filled())
         for index in lines.indices {
             var removed = lines
@@ -105,7 +105,7 @@ struct AuditLogTests {
 
     @Test("a cut at any byte is detected by comparison with the log stream", arguments: [true, false])
     func cut(whole: Bool) async throws {
-        let log = try LogUnderTest()
+        let log = try await LogUnderTest()
         let bytes = try await log.filled()
         let newest = try #require(log.marks.last)
         let ends = bytes.indices.filter { bytes[$0] == 0x0A }.map { $0 + 1 }.dropLast()
@@ -127,7 +127,7 @@ struct AuditLogTests {
         "after a crash at any byte of the last entry, the log is torn and continues with an entry that says so"
     )
     func torn() async throws {
-        let log = try LogUnderTest()
+        let log = try await LogUnderTest()
         let bytes = try await log.filled()
         let last = LogUnderTest.lines(bytes)[5].count
         for kept in 1..<last {
@@ -152,7 +152,7 @@ struct AuditLogTests {
 
     @Test("a second crash, while the entry about a torn entry is written, loses nothing")
     func tornTwice() async throws {
-        let log = try LogUnderTest()
+        let log = try await LogUnderTest()
         let bytes = try await log.filled()
         let torn = Array(bytes.dropLast(20))
         try log.write(torn)
@@ -181,7 +181,7 @@ struct AuditLogTests {
 
     @Test("a log that was changed is not continued")
     func damaged() async throws {
-        let log = try LogUnderTest()
+        let log = try await LogUnderTest()
         let bytes = try await log.filled()
         for index in stride(from: 10, to: bytes.count - 600, by: 97) {
             var changed = bytes
@@ -197,7 +197,7 @@ struct AuditLogTests {
 
     @Test("entries of two servers' logs do not mix, even if the servers share a vault")
     func mixed() async throws {
-        let first = try LogUnderTest()
+        let first = try await LogUnderTest()
         let one = LogUnderTest.lines(try await first.filled())
         let stranger = LogUnderTest.lines(try await LogUnderTest().filled())
         let path = first.folder.file("second.log")
@@ -225,25 +225,25 @@ struct AuditLogTests {
 
     @Test("a log stays verifiable after rotations of the vault's keys, and is invalid under another vault")
     func rotated() async throws {
-        let log = try LogUnderTest()
+        let log = try await LogUnderTest()
         _ = try await log.filled()
         for _ in 0..<2 {
-            _ = try KeyFileVault(log.keyFile).addVersion(activating: true)
-            try log.vault.reload()
+            _ = try await KeyFileVault(log.keyFile).addVersion(activating: true)
+            try await log.vault.reload()
             let opened = try await log.open()
             try await opened.append(.wipe, by: .wallet, .begun)
             await opened.close()
         }
         #expect(try await log.verify().problem == nil)
         #expect(try await AuditReader(log.path, vault: KeyFileVault(log.keyFile)).verify().newest?.number == 8)
-        let stranger = try LogUnderTest()
+        let stranger = try await LogUnderTest()
         let found = try await AuditReader(log.path, vault: stranger.vault).verify()
         #expect(found.problem == .changed(line: 1, after: 0))
     }
 
     @Test("a log that a program converted as text is not taken for the remains of a crash, and the cause is named")
     func converted() async throws {
-        let log = try LogUnderTest()
+        let log = try await LogUnderTest()
         let lines = LogUnderTest.lines(try await log.filled())
         try log.write(Array(lines[..<3].joined()) + lines[3].dropLast() + [0x0D, 0x0A] + Array(lines[4...].joined()))
         let ends = try await log.verify().problem
@@ -257,7 +257,7 @@ struct AuditLogTests {
 
     @Test("many concurrent entries are all written, each once and in one chain")
     func together() async throws {
-        let log = try LogUnderTest()
+        let log = try await LogUnderTest()
         try await log.create()
         let opened = try await log.open()
         let marks = try await withThrowingTaskGroup(of: AuditMark.self) { group in
@@ -278,7 +278,7 @@ struct AuditLogTests {
         "opening a log rewrites its end unchanged: after a failed sync it may have been in memory only"
     )
     func renewed() async throws {
-        let log = try LogUnderTest()
+        let log = try await LogUnderTest()
         _ = try await log.filled()
         let before = try DurableFile.read(log.path, atMost: 1 << 20)
         let longAgo = Date(timeIntervalSince1970: 1_000_000)
@@ -291,7 +291,7 @@ struct AuditLogTests {
 
     @Test("one process at a time appends to a log")
     func locked() async throws {
-        let log = try LogUnderTest()
+        let log = try await LogUnderTest()
         try await log.create()
         let first = try await log.open()
         await #expect(throws: AuditLogError.inUse(log.path)) { try await log.open() }
@@ -304,7 +304,7 @@ struct AuditLogTests {
     @Test("a log that was cut under its server ends the process, with both lengths and the newest entry")
     func cutWhileOpen() async throws {
         let run = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            let log = try LogUnderTest()
+            let log = try await LogUnderTest()
             let whole = try await log.filled()
             var parts = log.parts
             parts.onFatal = { reason in
@@ -327,7 +327,7 @@ struct AuditLogTests {
         .enabled(if: SmallDisk.isPermitted)
     )
     func roomForTheEnd() async throws {
-        let log = try LogUnderTest()
+        let log = try await LogUnderTest()
         let disk = try SmallDisk()
         let parts = log.parts(on: disk)
         try await AuditLog.create(parts)
@@ -357,7 +357,7 @@ struct AuditLogTests {
         .enabled(if: SmallDisk.isPermitted)
     )
     func endsBesideOthers() async throws {
-        let log = try LogUnderTest()
+        let log = try await LogUnderTest()
         let disk = try SmallDisk()
         let parts = log.parts(on: disk)
         try await AuditLog.create(parts)
@@ -385,7 +385,7 @@ struct AuditLogTests {
 
     @Test("a full disk refuses the entry and leaves the log unchanged", .enabled(if: SmallDisk.isPermitted))
     func fullDisk() async throws {
-        let log = try LogUnderTest()
+        let log = try await LogUnderTest()
         let disk = try SmallDisk()
         let parts = log.parts(on: disk)
         try await AuditLog.create(parts)

@@ -8,7 +8,7 @@ import Testing
 struct AuditMarkTests {
     @Test("a log without the entry that the store names is not continued: cut, torn after a cut, or another log")
     func named() async throws {
-        let log = try LogUnderTest()
+        let log = try await LogUnderTest()
         let whole = try await log.filled()
         let newest = try log.marks.last.orThrow()
         func refusal(_ bytes: [UInt8], last: AuditMark) async throws -> AuditLogError? {
@@ -38,7 +38,7 @@ struct AuditMarkTests {
 
     @Test("every entry is announced in the log stream, also when the log is opened, and the chain continues after it")
     func announced() async throws {
-        let log = try LogUnderTest()
+        let log = try await LogUnderTest()
         _ = try await log.filled()
         #expect(log.marks.map(\.number) == [1, 2, 3, 4, 5, 6])
         let again = try await log.open()

@@ -16,7 +16,7 @@ struct AuditRecordFormatTests {
         func add(_ entry: AuditEntry, _ line: [UInt8]) { self.kept.withLock { $0.append((entry, line)) } }
     }
 
-    init() throws { self.log = try LogUnderTest() }
+    init() async throws { self.log = try await LogUnderTest() }
 
     private var parts: AuditLog.Parts {
         var parts = self.log.parts

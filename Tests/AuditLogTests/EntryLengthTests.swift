@@ -9,7 +9,7 @@ import Vocabulary
 struct EntryLengthTests {
     @Test("an entry too long to read back is not written, and many wallets are spread over several entries")
     func tooLong() async throws {
-        let log = try LogUnderTest()
+        let log = try await LogUnderTest()
         _ = try await log.filled()
         let audit = try await log.open()
         func wallets(_ count: Int) -> AuditSubject {
@@ -34,7 +34,7 @@ struct EntryLengthTests {
 
     @Test("more bytes without a line end than any entry has are damage, regardless of the bytes after them")
     func endless() async throws {
-        let log = try LogUnderTest()
+        let log = try await LogUnderTest()
         let bytes = try await log.filled()
         try log.write(bytes + [UInt8](repeating: 0x61, count: AuditReader.longestLine + 1))
         #expect(try await log.verify().problem == .changed(line: 7, after: 6))

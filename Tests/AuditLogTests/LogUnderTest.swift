@@ -19,10 +19,10 @@ final class LogUnderTest: Sendable {
     var keyFile: String { self.folder.file("vault.key") }
     let vault: KeyFileVault
 
-    init() throws {
+    init() async throws {
         let keyFile = self.folder.file("vault.key")
         try KeyFileVault.create(at: keyFile)
-        self.vault = try KeyFileVault(keyFile)
+        self.vault = try await KeyFileVault(keyFile)
     }
 
     static let wallets = (0..<4).compactMap { WalletID([UInt8](repeating: UInt8($0), count: 16)) }

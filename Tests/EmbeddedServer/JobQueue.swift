@@ -45,6 +45,14 @@ package final class JobQueue: TaskExecutor {
         unsafe job.runSynchronously(on: self.asUnownedTaskExecutor())
     }
 
+    /// Runs an asynchronous function that may throw to its end.
+    package func result<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws -> Value {
+        let result: Result<Value, any Error> = self.value {
+            do { return .success(try await body()) } catch { return .failure(error) }
+        }
+        return try result.get()
+    }
+
     /// Runs an asynchronous function to its end.
     package func value<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) -> Value {
         let result = Box<Value?>(nil)

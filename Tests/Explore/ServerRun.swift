@@ -74,19 +74,14 @@ final class ServerRun {
         self.phone = phone
         self.policy = policy
         try KeyFileVault.create(at: folder + "/vault.key")
-        let vault = RepeatableVault(try KeyFileVault(folder + "/vault.key"))
+        let vault = RepeatableVault(try self.queue.result { try await KeyFileVault(folder + "/vault.key") })
         let clock = SetClock()
         (self.vault, self.clock) = (vault, clock)
-        let audit: Result<AuditLog, any Error> = self.queue.value {
-            do {
-                let parts = AuditLog.Parts(path: folder + "/audit.log", vault: vault, clock: clock)
-                try await AuditLog.create(parts)
-                return .success(try await AuditLog.open(parts))
-            } catch {
-                return .failure(error)
-            }
+        self.audit = try self.queue.result {
+            let parts = AuditLog.Parts(path: folder + "/audit.log", vault: vault, clock: clock)
+            try await AuditLog.create(parts)
+            return try await AuditLog.open(parts)
         }
-        self.audit = try audit.get()
         self.admin = try OperatorCommand(vault: vault.file, clock: clock, audit: self.audit, folder: folder)
     }
 

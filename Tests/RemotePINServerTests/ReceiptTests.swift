@@ -63,10 +63,10 @@ struct ReceiptTests {
     func rotation() async throws {
         try await InProcessServer.run { server in
             let pinned = try #require(server.vault.receiptKeys(upTo: nil)?.last?.key)
-            _ = try server.vault.addVersion(activating: true)
-            _ = try server.vault.addVersion(activating: true)
-            try server.vault.remove([1])
-            try server.vault.reload()
+            _ = try await server.vault.addVersion(activating: true)
+            _ = try await server.vault.addVersion(activating: true)
+            try await server.vault.remove([1])
+            try await server.vault.reload()
             let check = try #require(server.vault.check(of: 3))
             _ = try await server.store.note(vaultVersion: 3, check: check, at: server.clock.now())
             let newest = try #require(server.vault.receiptKeys(upTo: nil).flatMap(pinned.successors)?.last)

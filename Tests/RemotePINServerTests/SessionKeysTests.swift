@@ -91,11 +91,11 @@ struct SessionKeysTests {
     func severalVersions() async throws {
         try await InProcessServer.run(self.optionsWithoutMaintenance) { server in
             let wallet = try await server.wallet()
-            _ = try server.vault.addVersion(activating: true)
+            _ = try await server.vault.addVersion(activating: true)
             // The identity is sealed with version 2, and the shares with version 1.
             let changed = try await wallet.openSession().changePIN(from: "135790", to: "246802")
             #expect(VerdictSummary(changed) == .pinChanged)
-            _ = try server.vault.addVersion(activating: true)
+            _ = try await server.vault.addVersion(activating: true)
             try await Self.offerShares(server, to: wallet)
             let session = try await wallet.openSession()
             guard case .instruct(.pinValid(let share, let next?)) = try await session.instruct(pin: "246802") else {
@@ -112,7 +112,7 @@ struct SessionKeysTests {
         try await InProcessServer.run(self.optionsWithoutMaintenance) { server in
             let wallet = try await server.wallet()
             let session = try await wallet.openSession()
-            _ = try server.vault.addVersion(activating: true)
+            _ = try await server.vault.addVersion(activating: true)
             try await Self.offerShares(server, to: wallet)
             let right = try await server.work { try await session.check("135790") }
             let wrong = try await server.work { try await session.check("000000") }

@@ -52,6 +52,10 @@ package final class InProcessServer: Sendable {
         package var wrapping: (any WalletStore) -> any WalletStore = { $0 }
         /// The server's lease, as if others used the store.
         package var lease: (any ServerLease)?
+        /// Opens the vault of a new key file.
+        package var openingVault: @Sendable (_ path: String) async throws -> KeyFileVault = {
+            try await KeyFileVault($0)
+        }
         /// Wraps the vault for the server.
         package var wrappingVault: (any Vault) -> any Vault = { $0 }
         /// Replaces the signer of receipts.
@@ -70,7 +74,7 @@ package final class InProcessServer: Sendable {
         try DurableFile.write(Array(key.utf8), to: "\(path)/tls.key")
         try KeyFileVault.create(at: "\(path)/vault.key")
         try DurableFile.makeFolder("\(path)/data")
-        self.vault = try KeyFileVault("\(path)/vault.key")
+        self.vault = try await options.openingVault("\(path)/vault.key")
         self.store = try SQLiteWalletStore.open(
             folder: "\(path)/data",
             key: RecordKey.derived(by: self.vault),

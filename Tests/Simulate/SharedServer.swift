@@ -73,7 +73,7 @@ final class SharedServer: ServerMachine, @unchecked Sendable {
 
     private func serve(_ process: SimulatedProcess) async {
         do {
-            let vault = try self.openVault()
+            let vault = try await self.openVault()
             var parts = try await self.storeParts(vault)
             parts.machine = .simulated(process, server: self.number, in: self.run) { self.database }
             parts.onEpochEnd = {
@@ -119,7 +119,7 @@ final class SharedServer: ServerMachine, @unchecked Sendable {
         }
     }
 
-    func openVault() throws -> KeyFileVault { try KeyFileVault("\(self.folder)/vault.key") }
+    func openVault() async throws -> KeyFileVault { try await KeyFileVault("\(self.folder)/vault.key") }
 
     func storeParts(_ vault: KeyFileVault) async throws -> StoreParts {
         var parts = StoreParts(
@@ -162,7 +162,7 @@ final class SharedServer: ServerMachine, @unchecked Sendable {
     var recorded: (epoch: Int, commits: UInt64) {
         let found = Box((epoch: 0, commits: UInt64(0)))
         let failure = self.scheduler.outside {
-            let vault = try self.openVault()
+            let vault = try await self.openVault()
             let logs = try await ServerLogs(at: ["\(self.folder)/audit.log"], known: [:], vault: vault)
             if let (epoch, generation) = logs.servers.first?.ofEpoch { found.value = (epoch, generation) }
         }

@@ -28,7 +28,7 @@ extension SimulatedServer {
             try? FileManager.default.copyItem(atPath: "\(self.folder)/\(name)", toPath: "\(folder)/\(name)")
         }
         let failure = self.outside {
-            let vault = try KeyFileVault("\(folder)/vault.key")
+            let vault = try await KeyFileVault("\(folder)/vault.key")
             let store = try SQLiteWalletStore.open(folder: "\(folder)/data", key: .derived(by: vault))
             let maker = BackupMaker(store: store, vault: vault, clock: clock) { mark }
             _ = try await maker.make(at: "\(folder)/backup") { _, _ in }
@@ -81,7 +81,7 @@ extension SimulatedServer {
                 backup: backup.path,
                 dataFolder: "\(folder)/data",
                 auditLog: "\(folder)/audit.log",
-                vault: try KeyFileVault("\(folder)/vault.key"),
+                vault: try await KeyFileVault("\(folder)/vault.key"),
                 clock: clock,
                 actor: AuditActor(rawValue: "operator"),
                 rule: rule

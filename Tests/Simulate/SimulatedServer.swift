@@ -93,7 +93,7 @@ final class SimulatedServer: ServerMachine, @unchecked Sendable {
     private func serve(_ process: SimulatedProcess) async {
         do {
             let folder = self.folder
-            let vault = try KeyFileVault("\(folder)/vault.key")
+            let vault = try await KeyFileVault("\(folder)/vault.key")
             let store = try await self.openStore(vault)
             let epoch = try await store.epochs().count + 1
             let audit = try await self.openAudit(vault, of: store, clock: self.clock, epoch: epoch)

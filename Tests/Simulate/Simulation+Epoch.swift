@@ -62,7 +62,7 @@ extension Simulation {
         let logs = servers.map { "\($0.folder)/audit.log" }.filter { AuditLog.exists(at: $0) } + copiedLogs
         let wish = EpochRule.allCases.randomElement(using: &self.operatorGenerator) ?? .strict
         let failure = self.scheduler.outside {
-            let vault = try own.openVault()
+            let vault = try await own.openVault()
             var parts = try await own.storeParts(vault)
             parts.machine = .ofOperator(database)
             EpochOpening.prepare(&parts)

@@ -105,7 +105,7 @@ struct BackupTests {
                     backup: backup,
                     dataFolder: "\(server.folder.path)/r",
                     auditLog: server.auditPath,
-                    vault: try KeyFileVault(other),
+                    vault: try await KeyFileVault(other),
                     clock: server.clock,
                     actor: AuditActor(rawValue: "test")
                 )
@@ -122,7 +122,7 @@ struct BackupTests {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
             let path = "\(server.folder.path)/vault.key"
-            _ = try KeyFileVault(path).addVersion(activating: true)
+            _ = try await KeyFileVault(path).addVersion(activating: true)
             let text = try String(contentsOfFile: path, encoding: .utf8)
             let backup = try await server.backup("one")
             await server.stop()
@@ -133,7 +133,7 @@ struct BackupTests {
                     backup: backup,
                     dataFolder: "\(server.folder.path)/r",
                     auditLog: server.auditPath,
-                    vault: try KeyFileVault("\(server.folder.path)/without.key"),
+                    vault: try await KeyFileVault("\(server.folder.path)/without.key"),
                     clock: server.clock,
                     actor: AuditActor(rawValue: "test")
                 )

@@ -135,13 +135,13 @@ struct RotationTests {
                 try await VaultHistory.check(KeyFileVault(path), of: server.store, at: now)
             }
             // A rotation of the old copy creates another key 2, with which no value is sealed.
-            _ = try KeyFileVault(path).addVersion(activating: true)
+            _ = try await KeyFileVault(path).addVersion(activating: true)
             let check = try server.vault.check(of: 2).orThrow().hex
             for _ in 0..<2 {
                 await #expect(throws: VaultMismatch.otherKey(2, check: check)) {
                     try await VaultHistory.check(KeyFileVault(path), of: server.store, at: now)
                 }
-                _ = try KeyFileVault(path).addVersion(activating: true)
+                _ = try await KeyFileVault(path).addVersion(activating: true)
             }
             try DurableFile.write(newest, to: path)
             try await VaultHistory.check(KeyFileVault(path), of: server.store, at: now)
@@ -155,10 +155,10 @@ struct RotationTests {
             let wallet = try await server.wallet()
             let foreign = "\(server.folder.path)/foreign.key"
             try KeyFileVault.create(at: foreign)
-            for _ in 0..<4 { _ = try KeyFileVault(foreign).addVersion(activating: true) }
+            for _ in 0..<4 { _ = try await KeyFileVault(foreign).addVersion(activating: true) }
             let before = try await server.store.sealedValues(after: nil, limit: 1)[0].values
             var after = before
-            after.identity = try KeyFileVault(foreign).sealIdentity(
+            after.identity = try await KeyFileVault(foreign).sealIdentity(
                 SecretBytes(copying: [UInt8](repeating: 0, count: before.identity.count - 32)),
                 of: wallet.walletID
             )
@@ -178,7 +178,7 @@ struct RotationTests {
             let before = try await server.store.sealedValues(after: nil, limit: 50)
             // The state that a server leaves if it stops between writing the key file and the first
             // pass.
-            _ = try server.vault.addVersion(activating: true)
+            _ = try await server.vault.addVersion(activating: true)
             let changed = try await wallets[3].openSession().changePIN(from: "135790", to: "246813")
             guard case .instruct(.pinChanged) = changed else { throw UnexpectedAnswer(changed) }
             // A pass that reads before the change of the PIN and writes after it.

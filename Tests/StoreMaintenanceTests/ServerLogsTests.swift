@@ -15,7 +15,7 @@ struct ServerLogsTests {
 
     init() async throws {
         try KeyFileVault.create(at: self.folder.file("vault.key"))
-        self.vault = try KeyFileVault(self.folder.file("vault.key"))
+        self.vault = try await KeyFileVault(self.folder.file("vault.key"))
         self.code = try #require(RecoveryCodeMAC([UInt8](repeating: 7, count: 32)))
     }
 

@@ -33,7 +33,7 @@ struct SharedMaintenanceTests {
     @Test("a server uses a version that another one has activated, at its start at the latest")
     func following() async throws {
         try await InProcessServer.run(self.options) { server in
-            let version = try server.vault.addVersion(activating: false)
+            let version = try await server.vault.addVersion(activating: false)
             let check = try server.vault.check(of: version).orThrow()
             let now = server.clock.now()
             _ = try await server.store.note(vaultVersion: version, check: check, at: now)
@@ -62,7 +62,7 @@ struct SharedMaintenanceTests {
             let (ended, kept) = (try await server.wallet(), try await server.wallet())
             try await server.give(RevokeWallets([ended.walletID]))
             server.clock.advance(by: .seconds(366 * 86_400))
-            _ = try server.vault.addVersion(activating: true)
+            _ = try await server.vault.addVersion(activating: true)
             try await server.store.beginShareRefresh(at: server.clock.now())
             let maintenance = server.makeMaintenance(lease: self.lease)
             for hasMaintenance in [false, true] {

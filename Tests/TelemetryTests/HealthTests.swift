@@ -39,7 +39,7 @@ struct HealthTests {
     func sockets() {
         let readiness = Readiness()
         let isInPlace = Atomic<Bool>(false)
-        readiness.require { isInPlace.load(ordering: .relaxed) }
+        readiness.require { isInPlace.load(ordering: .relaxed) ? nil : .unreachable }
         #expect(readiness.state == .starting)
         readiness.begin()
         #expect(readiness.state == .unreachable && !readiness.isReady)

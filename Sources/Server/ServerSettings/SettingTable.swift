@@ -68,8 +68,9 @@ package enum SettingTable {
         Self.listenAddress, Self.listenThreads, Self.tlsCertificate, Self.tlsKey,
     ]
     private static let storage: [any SettingDeclaration] = [
-        Self.dataFolder, Self.vaultKeyFile, Self.adminSocket, Self.adminGroup, Self.observerGroup,
-        Self.supportGroup, Self.securityGroup, Self.auditFile, Self.auditExport, Self.auditExportSocket,
+        Self.dataFolder, Self.vaultKeyFile, Self.vaultSocket, Self.vaultConnections, Self.vaultTimeLimit,
+        Self.adminSocket, Self.adminGroup, Self.observerGroup, Self.supportGroup, Self.securityGroup,
+        Self.auditFile, Self.auditExport, Self.auditExportSocket,
     ]
     private static let limits: [any SettingDeclaration] = [
         Self.handshakeLimit, Self.frameLimit, Self.idleWithoutSession, Self.idleInEnrollment, Self.idleWithSession,
@@ -123,6 +124,23 @@ extension SettingTable {
         .path,
         standard: "vault.key",
         "File with the vault's keys, mode 0600. Without it every wallet is lost; keep a copy apart from the database."
+    )
+    package static let vaultSocket = Setting(
+        optional: "vault.socket",
+        .path,
+        "Unix socket of `remote-pin-keys`, for keys in a hardware module (docs/keys.md)."
+    )
+    package static let vaultConnections = Setting(
+        "vault.connections",
+        .number(1...64),
+        standard: 8,
+        "Largest number of connections to `vault.socket`, each with one request at a time."
+    )
+    package static let vaultTimeLimit = Setting(
+        "vault.time-limit",
+        .duration(.milliseconds(100) ... .seconds(30)),
+        standard: .seconds(2),
+        "Longest time to wait for a key from the module; the wallet is then told that the server is unavailable."
     )
     package static let adminSocket = Setting(
         "admin.socket",

@@ -270,6 +270,8 @@ package struct VaultKeyUsage: Hashable, Sendable {
     package var activeSince: Timestamp?
     /// Whether the version is needed only for older backups.
     package var isRetirable: Bool
+    /// Whether the root is in a module, or nil if the key file does not have the version.
+    package var isInModule: Bool?
 }
 
 /// A request rejected by ``Maintenance``.

@@ -12,7 +12,7 @@ package enum NewServerState {
         try DurableFile.makeFolder(data)
         let store: SQLiteWalletStore
         do {
-            let key = RecordKey.derived(by: try KeyFileVault(vaultKey))
+            let key = RecordKey.derived(by: try await KeyFileVault(vaultKey))
             store = try SQLiteWalletStore.open(folder: data, key: key, creating: true)
         } catch {
             throw StoreNotCreated(reason: "\(error)")

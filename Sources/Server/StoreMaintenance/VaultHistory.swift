@@ -24,7 +24,7 @@ package enum VaultHistory {
         if let newest = noted.last, newest.version > vault.activeVersion,
             vault.check(of: newest.version) == newest.check
         {
-            do { try vault.activate(newest.version) } catch { throw .keyFile("\(error)") }
+            do { try await vault.activate(newest.version) } catch { throw .keyFile("\(error)") }
         }
         let active = vault.activeVersion
         if let newest = noted.last?.version, newest > active {

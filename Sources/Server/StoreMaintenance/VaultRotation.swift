@@ -61,7 +61,7 @@ extension Maintenance {
             if let pending = self.parts.vault.pendingVersion {
                 version = pending
             } else {
-                version = try self.parts.vault.addVersion(activating: self.parts.lease == nil)
+                version = try await self.parts.vault.addVersion(activating: self.parts.lease == nil)
             }
         } catch {
             throw MaintenanceFailure(error)
@@ -69,7 +69,7 @@ extension Maintenance {
         try self.requireEverywhere(version)
         _ = try await self.record(version, at: now)
         if version != self.parts.vault.activeVersion {
-            try mapError(self.parts.vault.activate(version), to: MaintenanceFailure.init)
+            do { try await self.parts.vault.activate(version) } catch { throw MaintenanceFailure(error) }
         }
         self.parts.log.notice("vault keys rotated", metadata: ["version": "\(version)"])
         _ = try await self.recordedVersions(at: now)
@@ -95,7 +95,7 @@ extension Maintenance {
         let vault = self.parts.vault
         guard newest.version > vault.activeVersion, vault.check(of: newest.version) == newest.check else { return }
         do {
-            try vault.activate(newest.version)
+            try await vault.activate(newest.version)
             self.parts.log.notice("vault keys rotated", metadata: ["version": "\(newest.version)"])
         } catch {
             self.parts.log.error("the key file was not changed", metadata: ["reason": "\(error)"])
@@ -239,7 +239,8 @@ extension Maintenance {
                 values: counts[version, default: 0],
                 activeSince: noted.first { $0.version == version }?.activeSince,
                 // rule: vault-retired-too-early
-                isRetirable: version < active && counts[version, default: 0] == 0 && rest.map { now >= $0 } ?? false
+                isRetirable: version < active && counts[version, default: 0] == 0 && rest.map { now >= $0 } ?? false,
+                isInModule: vault.isInModule(version)
             )
         }
     }
@@ -270,7 +271,7 @@ extension Maintenance {
         guard !retirable.isEmpty else {
             throw MaintenanceFailure.notAllowed(try await self.reasonForNone(of: versions))
         }
-        do { try self.parts.vault.remove(retirable) } catch { throw MaintenanceFailure(error) }
+        do { try await self.parts.vault.remove(retirable) } catch { throw MaintenanceFailure(error) }
         self.parts.log.notice("vault keys retired", metadata: ["versions": "\(retirable.sorted())"])
         let left = self.parts.vault.versions
         return versions.filter { left.contains($0.version) }
@@ -304,7 +305,11 @@ extension Maintenance {
 extension MaintenanceFailure {
     /// Distinguishes a key file that was definitely not changed from one that may have been.
     fileprivate init(_ error: KeyFileError) {
-        self = if case .otherKeys = error { .notAllowed("\(error)") } else { .unavailable("\(error)") }
+        self =
+            switch error {
+            case .otherKeys, .noModule, .notInModule, .unreachable: .notAllowed("\(error)")
+            case .file, .mode, .damaged, .converted, .otherFormat: .unavailable("\(error)")
+            }
     }
 }
 

@@ -2,7 +2,7 @@ package import Metrics
 package import Secrets
 package import Vocabulary
 
-/// A wrapper that counts the derivation of wallets' keys and the opening of values by outcome.
+/// A wrapper that counts the derivation of wallets' keys and the opening of values by outcome, and times derivations.
 package struct CountedVault: Vault {
     private struct Counters: Sendable {
         private let done: Counter
@@ -36,14 +36,18 @@ package struct CountedVault: Vault {
 
     private let vault: any Vault
     private let (derivations, openings): (Counters, Counters)
+    private let derivationTime: Metrics.Timer
 
     package init(_ vault: any Vault, metrics factory: any MetricsFactory) {
         self.vault = vault
         self.derivations = Counters("derive", factory)
         self.openings = Counters("open", factory)
+        self.derivationTime = Timer(label: "remote_pin_vault_derive_seconds", factory: factory)
     }
 
     package func keys(of wallet: WalletID, opening sealed: [[UInt8]]) async throws(VaultError) -> WalletKeys {
+        let start = ContinuousClock.now
+        defer { self.derivationTime.record(duration: .now - start) }
         do throws(VaultError) {
             let keys = try await self.vault.keys(of: wallet, opening: sealed)
             self.derivations.note(nil)

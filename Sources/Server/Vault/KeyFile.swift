@@ -2,9 +2,9 @@ package import HostSystem
 internal import Secrets
 internal import Vocabulary
 
-/// The text format of a key file, with a readable line for each key and the format version in the first line.
+/// The text format of a key file, with a readable line for each root and the format version in the first line.
 ///
-///     remote-pin vault keys 2
+///     remote-pin vault keys 3
 ///     # comments
 ///     index <64 digits> <8 digits>
 ///     key 1 <64 digits> <8 digits>
@@ -12,27 +12,26 @@ internal import Vocabulary
 ///     receipt-key <266 digits>
 ///     active 1
 ///
-/// A new file has format 1 and no `history` lines: the keys for the audit log and the epochs are derived from `index`.
-/// The first rotation adds a line, and the format becomes 2.
+/// The word `module` instead of the 64 digits means that the root is in the module behind `vault.socket`.
 ///
-/// A `receipt-key` is public. Starting with the second key version, a file in format 2 has one for every version,
-/// including those that have been removed. Format 1 does not need any: while a file has this format, the active key is
-/// the only one that has signed receipts.
+/// A `receipt-key` is public. Starting with the second key version, a file has one for every version, including those
+/// that have been removed.
 ///
-/// The eight digits are derived from the key before them. A damaged key is thus detected when the server starts, rather
-/// than when the first wallet fails to open.
+/// The eight digits are derived from the root before them. A damaged root, or a module with another one, is thus
+/// detected when the server starts, rather than when the first wallet fails to open.
 enum KeyFile {
     /// Room for more than two thousand rotations, each of which adds about 450 bytes.
     static let sizeLimit = 1_048_576
     private static let heading = "remote-pin vault keys"
-    private static let formatVersions = 1...2
+    static let formatVersion = 3
     private static let comment = """
-        # Any holder of this file can open every value that the server sealed; without it nobody can. Keep it secret,
-        # and a copy of it apart from the database.
+        # Any holder of this file can open every value that the server sealed, except under roots in a module; without
+        # the file no value opens. Keep it secret, and a copy of it apart from the database.
 
         """
 
-    static func read(_ path: String) throws(KeyFileError) -> KeyRing {
+    /// - Parameter module: The module for the roots that are not in the file.
+    static func read(_ path: String, _ module: ModuleKeys?) throws(KeyFileError) -> KeyFileLines {
         var contents: [UInt8]
         let mode: UInt32
         do throws(FileError) {
@@ -42,32 +41,27 @@ enum KeyFile {
         }
         let text = SecretBytes(wiping: &contents)
         guard mode == 0o600 else { throw .mode(path, mode) }
-        return try KeyFileReader(path: path).ring(from: text)
+        return try KeyFileReader(path: path, module: module).lines(from: text)
     }
 
-    static func text(of ring: KeyRing) -> SecretBytes {
-        let history = ring.history.dropFirst()
-        let format = history.isEmpty ? self.formatVersions.lowerBound : self.formatVersions.upperBound
-        var text = SecretBytes(copying: Array("\(self.heading) \(format)\n\(self.comment)".utf8))
-        text = text.concatenated(with: self.line("index", ring.indexHexadecimal(), check: ring.indexCheck))
-        for version in ring.versions {
-            let line = self.line("key \(version.number)", version.hexadecimal(), check: version.check)
-            text = text.concatenated(with: line)
-        }
-        for keys in history {
-            text = text.concatenated(with: self.line("history \(keys.number)", keys.hexadecimal(), check: keys.check))
-        }
-        let links = history.isEmpty || ring.receiptKeys.count == 1 ? [] : ring.receiptKeys
-        for link in links {
+    static func text(of lines: KeyFileLines) -> SecretBytes {
+        var text = SecretBytes(copying: Array("\(self.heading) \(self.formatVersion)\n\(self.comment)".utf8))
+        for root in lines.roots { text = text.concatenated(with: self.line(root)) }
+        for link in lines.links.count == 1 ? [] : lines.links {
             text = text.concatenated(with: SecretBytes(copying: Array("receipt-key \(link.bytes.hex)\n".utf8)))
         }
-        return text.concatenated(with: SecretBytes(copying: Array("active \(ring.active.number)\n".utf8)))
+        return text.concatenated(with: SecretBytes(copying: Array("active \(lines.active)\n".utf8)))
     }
 
-    private static func line(_ name: String, _ key: borrowing SecretBytes, check: [UInt8]) -> SecretBytes {
-        SecretBytes(copying: Array("\(name) ".utf8))
-            .concatenated(with: key)
-            .concatenated(with: SecretBytes(copying: Array(" \(check.hex)\n".utf8)))
+    private static func line(_ root: KeyRoot) -> SecretBytes {
+        let word =
+            switch root.source {
+            case .memory(let root): root.secret.hexadecimal()
+            case .module: SecretBytes(copying: Array(KeyFileReader.module.utf8))
+            }
+        return SecretBytes(copying: Array("\(root.name.words.joined(separator: " ")) ".utf8))
+            .concatenated(with: word)
+            .concatenated(with: SecretBytes(copying: Array(" \(root.check.hex)\n".utf8)))
     }
 
     /// Returns the format version given in the first line, or nil if this is not a key file.
@@ -75,64 +69,107 @@ enum KeyFile {
         guard line.hasPrefix(self.heading + " ") else { return nil }
         return Int(line.dropFirst(self.heading.utf8.count + 1))
     }
+}
 
-    static func isReadable(formatVersion: Int) -> Bool { self.formatVersions.contains(formatVersion) }
-
-    /// Returns whether files of this format have `history` lines.
+/// The lines of a key file.
+struct KeyFileLines: Sendable {
+    let path: String
+    /// The module behind `vault.socket`, if one is set.
+    let module: ModuleKeys?
+    let index: KeyRoot
+    /// The roots of the sealing keys, in ascending order of their versions.
+    var versions: [KeyRoot]
+    /// The roots of the history keys.
     ///
-    /// A missing line is then not mistaken for a file that was never rotated.
-    static func hasHistory(formatVersion: Int) -> Bool { formatVersion > self.formatVersions.lowerBound }
+    /// All are kept, because old audit log entries must still be verifiable.
+    var history: [KeyRoot]
+    var links: [ReceiptKeyLink] = []
+    var active: UInt32
+    /// The number of lines in the file.
+    var count = 1
+
+    var roots: [KeyRoot] { [self.index] + self.versions + self.history }
+
+    /// Whether the numbers ascend, and each version has its history keys.
+    var areInOrder: Bool {
+        let (versions, history) = (self.versions.map(\.name.number), self.history.map(\.name.number))
+        return zip(versions, versions.dropFirst()).allSatisfy(<) && zip(history, history.dropFirst()).allSatisfy(<)
+            && history.last == versions.last && Set(history).isSuperset(of: versions)
+    }
+
+    /// The number of the next version.
+    var next: UInt32 { (self.versions.last?.name.number ?? 0) + 1 }
+
+    /// Adds a version of the sealing keys and the history keys.
+    ///
+    /// The index key does not change, because lookups that use it must keep working.
+    func adding(_ root: KeyRoot, history: KeyRoot, activating: Bool) -> KeyFileLines {
+        var lines = self
+        lines.versions.append(root)
+        lines.history.append(history)
+        if activating { lines.active = root.name.number }
+        return lines
+    }
+
+    /// Compares the roots in the module with the check values in the file.
+    func compareWithModule() async throws(KeyFileError) {
+        guard let module else { return }
+        for root in self.roots where root.isInModule {
+            let found: KeyRoot?
+            do throws(ModuleFailure) { found = try await .find(root.name, in: module) } catch { throw self.unreachable }
+            // rule: vault-other-module-accepted
+            guard found?.check == root.check else {
+                throw .notInModule(self.path, "\(root.name)", check: root.check.hex)
+            }
+        }
+    }
+
+    var unreachable: KeyFileError {
+        .unreachable(self.path, socket: self.module?.socket ?? "", reason: self.module?.problem ?? "no answer")
+    }
 }
 
 /// A parser for the lines of a key file.
 ///
 /// Keys are copied from the text directly into secrets, and only public words are turned into a `String`.
 private struct KeyFileReader {
-    let path: String
+    static let module = "module"
 
-    func ring(from text: borrowing SecretBytes) throws(KeyFileError) -> KeyRing {
+    let path: String
+    let module: ModuleKeys?
+
+    func lines(from text: borrowing SecretBytes) throws(KeyFileError) -> KeyFileLines {
         let lines = text.withBytes { span in Self.lines(of: span) }
         guard let first = lines.first,
             let format = KeyFile.formatVersion(of: text.withBytes { Self.string($0, first) })
         else { throw self.damage(line: 1, of: text, lines) }
-        guard KeyFile.isReadable(formatVersion: format) else { throw .newerFormat(self.path) }
-        var versions: [KeyVersion] = []
-        var history: [HistoryKeys] = []
+        guard format == KeyFile.formatVersion else { throw .otherFormat(self.path) }
+        var roots: [RootName.Kind: [KeyRoot]] = [:]
         var active: UInt32?
-        var index: Share?
         var links: [ReceiptKeyLink] = []
         for (number, line) in lines.enumerated().dropFirst() {
-            let understood = text.withBytes { span in
-                switch Self.entry(span, line) {
-                case .ignored:
-                    return true
-                case .key(let version):
-                    versions.append(version)
-                    return true
-                case .history(let keys):
-                    history.append(keys)
-                    return true
-                case .receiptKey(let link):
-                    links.append(link)
-                    return true
-                case .index(let key) where index == nil:
-                    index = key
-                    return true
-                case .active(let version) where active == nil:
-                    active = version
-                    return true
-                case .index, .active, .unknown:
-                    return false
-                }
+            switch text.withBytes({ span in self.entry(span, line) }) {
+            case .ignored: break
+            case .root(let root): roots[root.name.kind, default: []].append(root)
+            case .receiptKey(let link): links.append(link)
+            case .active(let version) where active == nil: active = version
+            case .rootWithoutModule(let name): throw .noModule(self.path, "\(name)")
+            case .active, .unknown: throw self.damage(line: number + 1, of: text, lines)
             }
-            if !understood { throw self.damage(line: number + 1, of: text, lines) }
         }
-        guard let active, let index, KeyFile.hasHistory(formatVersion: format) == !history.isEmpty,
-            let ring = KeyRing(versions: versions, active: active, index: index.copy(), history: history, links: links)
-        else {
+        guard let active, let index = roots[.index], index.count == 1 else {
             throw .damaged(self.path, line: lines.count)
         }
-        return ring
+        return KeyFileLines(
+            path: self.path,
+            module: self.module,
+            index: index[0],
+            versions: roots[.key] ?? [],
+            history: roots[.history] ?? [],
+            links: links,
+            active: active,
+            count: lines.count
+        )
     }
 
     private func damage(line: Int, of text: borrowing SecretBytes, _ lines: [Range<Int>]) -> KeyFileError {
@@ -147,46 +184,49 @@ private struct KeyFileReader {
 
     private enum Entry {
         case ignored
-        case key(KeyVersion)
-        case history(HistoryKeys)
+        case root(KeyRoot)
+        /// A root in a module, although none is set.
+        case rootWithoutModule(RootName)
         case receiptKey(ReceiptKeyLink)
-        /// This is a `Share` because an enum case cannot hold a noncopyable secret.
-        case index(Share)
         case active(UInt32)
         case unknown
     }
 
-    private static func entry(_ span: RawSpan, _ line: Range<Int>) -> Entry {
+    private func entry(_ span: RawSpan, _ line: Range<Int>) -> Entry {
         if line.isEmpty || span.byte(at: line.lowerBound) == UInt8(ascii: "#") { return .ignored }
-        let words = self.words(of: span, line)
-        switch (self.string(span, words[0]), words.count) {
+        let words = Self.words(of: span, line)
+        switch (Self.string(span, words[0]), words.count) {
         case ("active", 2):
-            return UInt32(self.string(span, words[1])).map(Entry.active) ?? .unknown
+            return UInt32(Self.string(span, words[1])).map(Entry.active) ?? .unknown
         case ("receipt-key", 2):
-            guard let bytes = [UInt8](hex: self.string(span, words[1])),
+            guard let bytes = [UInt8](hex: Self.string(span, words[1])),
                 let link = ReceiptKeyLink(decoding: bytes)
             else { return .unknown }
             return .receiptKey(link)
-        case ("index", 3):
-            guard let root = SecretBytes(hexadecimal: span.extracting(words[1])),
-                KeyRing.check(of: root).hex == self.string(span, words[2]), let key = Share(root)
+        case ("index", 3): return self.root(.index, span, words[1], words[2])
+        case ("key", 4), ("history", 4):
+            guard let kind = RootName.Kind(rawValue: Self.string(span, words[0])),
+                let number = UInt32(Self.string(span, words[1])), number > 0
             else { return .unknown }
-            return .index(key)
-        case ("history", 4):
-            guard let number = UInt32(self.string(span, words[1])), number > 0,
-                let root = SecretBytes(hexadecimal: span.extracting(words[2])),
-                let keys = HistoryKeys(number: number, root: root), keys.check.hex == self.string(span, words[3])
-            else { return .unknown }
-            return .history(keys)
-        case ("key", 4):
-            guard let number = UInt32(self.string(span, words[1])), number > 0,
-                let root = SecretBytes(hexadecimal: span.extracting(words[2])),
-                let version = KeyVersion(number: number, root: root), version.check.hex == self.string(span, words[3])
-            else { return .unknown }
-            return .key(version)
+            return self.root(RootName(kind: kind, number: number), span, words[2], words[3])
         default:
             return .unknown
         }
+    }
+
+    private func root(_ name: RootName, _ span: RawSpan, _ word: Range<Int>, _ check: Range<Int>) -> Entry {
+        let check = Self.string(span, check)
+        guard word.count != Self.module.utf8.count || Self.string(span, word) != Self.module else {
+            guard let bytes = [UInt8](hex: check), bytes.count == KeyRoot.checkByteCount, bytes.hex == check else {
+                return .unknown
+            }
+            guard let module else { return .rootWithoutModule(name) }
+            return .root(KeyRoot(name, check: bytes, in: module))
+        }
+        guard let secret = SecretBytes(hexadecimal: span.extracting(word)), let root = KeyRoot(name, secret),
+            root.check.hex == check
+        else { return .unknown }
+        return .root(root)
     }
 
     private static func lines(of span: RawSpan) -> [Range<Int>] {
@@ -237,10 +277,22 @@ package enum KeyFileError: Error, Hashable, Sendable, CustomStringConvertible {
     ///
     /// Undo the conversion, or restore the file from a backup.
     case converted(String, line: Int, TextConversion)
-    /// The file was written by a newer version of this program.
+    /// The file was written by another version of this program.
     ///
     /// Use that version.
-    case newerFormat(String)
+    case otherFormat(String)
+    /// A root is in a module, and `vault.socket` is not set; contains the root's name.
+    ///
+    /// Set the socket.
+    case noModule(String, String)
+    /// The module lacks a root, or has another one under its name.
+    ///
+    /// Use the right module, or the key file that belongs to it.
+    case notInModule(String, String, check: String)
+    /// The daemon of the module gave no answer.
+    ///
+    /// Start it, or ask again later.
+    case unreachable(String, socket: String, reason: String)
     /// The file belongs to another vault or is older than the keys in use.
     ///
     /// Put the right file back.
@@ -255,7 +307,16 @@ package enum KeyFileError: Error, Hashable, Sendable, CustomStringConvertible {
             "vault key file: \(path), line \(line): invalid form; restore the file from a backup"
         case .converted(let path, let line, let conversion):
             "vault key file: \(path), line \(line) \(conversion); or restore the file from a backup"
-        case .newerFormat(let path): "vault key file: \(path) was written by a newer version; use that one"
+        case .otherFormat(let path): "vault key file: \(path) was written by another version; use that one"
+        case .noModule(let path, let name):
+            "vault key file: the root `\(name)` of \(path) is in a module, and `vault.socket` is not set; set it to "
+                + "the socket of remote-pin-keys (docs/keys.md)"
+        case .notInModule(let path, let name, let check):
+            "vault key file: the module has no key `\(name)` with the check digits \(check), which \(path) names; use "
+                + "the token with this key, or the key file that belongs to the token (remote-pin-keys list)"
+        case .unreachable(let path, let socket, let reason):
+            "vault key file: the roots of \(path) are in a module, and its daemon at \(socket) cannot be used: "
+                + "\(reason); start remote-pin-keys, or see its log"
         case .otherKeys(let path):
             "vault key file: \(path) belongs to another vault or predates a rotation; put the newest key file back"
         }

@@ -4,67 +4,86 @@ package import Statements
 internal import Synchronization
 package import Vocabulary
 
-/// A vault whose keys are stored in a file on the server's machine.
+/// A vault whose roots are in a file on the server's machine, or in a module that the file refers to.
 ///
-/// It protects copies and backups of the database from an attacker who does not have the file. An attacker who has both
-/// can do everything the vault can, but PINs remain safe (G1) because their salts are on the devices.
+/// With roots in the file, it protects copies and backups of the database from an attacker who does not have the file.
+/// An attacker who has both can do everything the vault can, but PINs remain safe (G1) because their salts are on the
+/// devices. With roots in a module, the attacker also needs the module.
 package final class KeyFileVault: Vault {
     package let path: String
+    private let module: ModuleKeys?
     private let ring: Mutex<KeyRing>
+    /// Held while the file is read or changed.
+    private let lock = AsyncLock()
 
     /// Reads a key file.
     ///
-    /// Rejects it if other users can read it.
-    package init(_ path: String) throws(KeyFileError) {
-        self.path = path
-        self.ring = Mutex(try KeyFile.read(path))
+    /// Rejects it if other users can read it, and if a module does not have the roots that the file refers to.
+    package init(_ path: String, module: ModuleKeys? = nil) async throws(KeyFileError) {
+        let ring = try await KeyRing(try KeyFile.read(path, module))
+        (self.path, self.module) = (path, module)
+        self.ring = Mutex(ring)
+        module?.expect(ring.moduleKeys)
     }
 
     /// Creates a key file with mode 0600 that contains one version of keys.
     ///
     /// An existing file is never overwritten, because it may contain the only keys to existing wallets.
     package static func create(at path: String) throws(KeyFileError) {
-        guard let version = KeyVersion(number: 1, root: .random(count: KeyVersion.byteCount)),
-            let history = HistoryKeys(number: 1, root: .random(count: KeyVersion.byteCount)),
-            let ring = KeyRing(
-                versions: [version],
-                active: 1,
-                index: .random(count: KeyVersion.byteCount),
-                history: [history]
-            )
-        else { preconditionFailure("a new key has the length of a key") }
-        try self.lend(ring) { text throws(FileError) in try DurableFile.create(text, at: path) }
+        let lines = KeyFileLines(
+            path: path,
+            module: nil,
+            index: .random(.index),
+            versions: [.random(RootName(kind: .key, number: 1))],
+            history: [.random(RootName(kind: .history, number: 1))],
+            active: 1
+        )
+        try self.lend(lines) { text throws(FileError) in try DurableFile.create(text, at: path) }
     }
 
-    /// Replaces the keys in the file with the result of a change.
-    ///
-    /// Concurrent changes wait for each other.
-    static func change(
-        _ path: String,
-        _ make: (KeyRing) throws(KeyFileError) -> KeyRing?
-    ) throws(KeyFileError) -> KeyRing {
+    /// Replaces the lines of the file, unless another process has changed them since they were read.
+    private static func replace(_ old: KeyFileLines, with new: KeyFileLines) throws(KeyFileError) -> Bool {
+        let path = old.path
         let lock = try mapError(FileLock(waitingFor: path + ".lock"), to: KeyFileError.file)
         defer { withExtendedLifetime(lock) {} }
-        guard let ring = try make(try KeyFile.read(path)) else { throw .damaged(path, line: 1) }
-        try self.lend(ring) { text throws(FileError) in
+        let present = KeyFile.text(of: try KeyFile.read(path, old.module))
+        guard present.isEqual(to: KeyFile.text(of: old)) else { return false }
+        try self.lend(new) { text throws(FileError) in
             // A larger file could not be read again.
             guard text.count <= KeyFile.sizeLimit else { throw .tooLarge(path, limit: KeyFile.sizeLimit) }
             try DurableFile.write(text, to: path)
         }
-        return ring
+        return true
     }
 
     /// Reads the file again.
     ///
     /// Keeps the current keys if the file cannot be used. With another vault's key file, or one from before a rotation,
     /// the server would seal and sign with keys unknown to its store and audit log. This could not be undone.
-    package func reload() throws(KeyFileError) {
-        let fresh = try KeyFile.read(self.path)
+    package func reload() async throws(KeyFileError) {
+        await self.lock.acquire()
+        defer { self.lock.release() }
+        try self.use(try await KeyRing(try KeyFile.read(self.path, self.module)))
+    }
+
+    private func use(_ fresh: KeyRing) throws(KeyFileError) {
         let path = self.path
         try self.ring.withLock { ring throws(KeyFileError) in
             guard fresh.continues(ring) else { throw .otherKeys(path) }
             ring = fresh
         }
+        self.module?.expect(fresh.moduleKeys)
+    }
+
+    /// The reason the module cannot be used, or nil if it can, or if no version's keys are in a module.
+    package var problem: String? { self.keys.moduleKeys.isEmpty ? nil : self.module?.problem }
+
+    /// Calls `observe` with the reason whenever the module becomes unreachable, and with nil when it can be used again.
+    ///
+    /// Returns false without a module.
+    package func onChange(_ observe: @escaping @Sendable (_ problem: String?) -> Void) -> Bool {
+        self.module?.onChange(observe)
+        return self.module != nil
     }
 
     /// The version currently used for sealing.
@@ -75,8 +94,15 @@ package final class KeyFileVault: Vault {
 
     package func keys(of wallet: WalletID, opening sealed: [[UInt8]]) async throws(VaultError) -> WalletKeys {
         let (keys, named) = (self.keys, Set(sealed.compactMap(SealedValue.keyVersion)))
-        let versions = keys.versions.filter { $0.number == keys.active.number || named.contains($0.number) }
-        return WalletKeys(of: wallet, versions.map { $0.key(of: wallet) })
+        var found: [WalletKey] = []
+        do throws(ModuleFailure) {
+            for version in keys.versions where version.number == keys.active.number || named.contains(version.number) {
+                found.append(try await version.key(of: wallet))
+            }
+        } catch {
+            throw .unreachable
+        }
+        return WalletKeys(of: wallet, found)
     }
 
     package func sealIdentity(_ identity: borrowing SecretBytes, of wallet: WalletID) -> [UInt8] {
@@ -113,10 +139,10 @@ package final class KeyFileVault: Vault {
 
     /// Passes the text of the file to a writer.
     private static func lend(
-        _ ring: KeyRing,
+        _ lines: KeyFileLines,
         to write: ([UInt8]) throws(FileError) -> Void
     ) throws(KeyFileError) {
-        var text = KeyFile.text(of: ring).exposedBytes()
+        var text = KeyFile.text(of: lines).exposedBytes()
         defer { _ = SecretBytes(wiping: &text) }
         try mapError(write(text), to: KeyFileError.file)
     }
@@ -135,16 +161,19 @@ package protocol RotatingVault: Vault {
     func keyVersion(of sealed: [UInt8]) -> UInt32?
     /// Returns a check value that identifies a version's key without revealing it, or nil if the version is unknown.
     func check(of version: UInt32) -> [UInt8]?
+    /// Returns whether a version's root is in a module, or nil if the version is unknown.
+    func isInModule(_ version: UInt32) -> Bool?
     /// Adds a version durably and returns its number.
     ///
-    /// If the version is activated, it is used for sealing from then on.
-    func addVersion(activating: Bool) throws(KeyFileError) -> UInt32
+    /// Its roots are in the module if that has the keys for the next number, and otherwise random and in the file. If
+    /// the version is activated, it is used for sealing from then on.
+    func addVersion(activating: Bool) async throws(KeyFileError) -> UInt32
     /// Uses a version for sealing from then on.
-    func activate(_ version: UInt32) throws(KeyFileError)
+    func activate(_ version: UInt32) async throws(KeyFileError)
     /// Permanently removes versions other than the active one.
     ///
     /// Values sealed with them can no longer be opened.
-    func remove(_ versions: Set<UInt32>) throws(KeyFileError)
+    func remove(_ versions: Set<UInt32>) async throws(KeyFileError)
 }
 
 extension RotatingVault {
@@ -158,39 +187,63 @@ extension RotatingVault {
 extension KeyFileVault: RotatingVault {
     package func keyVersion(of sealed: [UInt8]) -> UInt32? { SealedValue.keyVersion(of: sealed) }
 
-    package func addVersion(activating: Bool) throws(KeyFileError) -> UInt32 {
-        try self.change {
-            $0.adding(
-                .random(count: KeyVersion.byteCount),
-                history: .random(count: KeyVersion.byteCount),
-                activating: activating
-            )
+    package func addVersion(activating: Bool) async throws(KeyFileError) -> UInt32 {
+        try await self.change { lines throws(KeyFileError) in
+            let key = RootName(kind: .key, number: lines.next)
+            let history = RootName(kind: .history, number: lines.next)
+            do throws(ModuleFailure) {
+                if let module = lines.module, let root = try await KeyRoot.find(key, in: module),
+                    let other = try await KeyRoot.find(history, in: module)
+                {
+                    return lines.adding(root, history: other, activating: activating)
+                }
+            } catch {
+                throw lines.unreachable
+            }
+            return lines.adding(.random(key), history: .random(history), activating: activating)
         }.versions.last?.number ?? 0
     }
 
-    package func activate(_ version: UInt32) throws(KeyFileError) {
-        try self.change { $0.activating(version) }
+    package func activate(_ version: UInt32) async throws(KeyFileError) {
+        try await self.change { lines in
+            var lines = lines
+            lines.active = version
+            return lines
+        }
     }
 
-    package func check(of version: UInt32) -> [UInt8]? { self.keys.version(version)?.check }
+    package func check(of version: UInt32) -> [UInt8]? { self.keys.version(version)?.root.check }
 
-    package func remove(_ versions: Set<UInt32>) throws(KeyFileError) {
-        try self.change { $0.removing(versions) }
+    package func isInModule(_ version: UInt32) -> Bool? { self.keys.version(version)?.root.isInModule }
+
+    package func remove(_ versions: Set<UInt32>) async throws(KeyFileError) {
+        try await self.change { lines in
+            var lines = lines
+            lines.versions.removeAll { versions.contains($0.name.number) }
+            return lines
+        }
     }
 
     /// Changes the file only if it is consistent with the keys in use.
     ///
     /// Otherwise, if the file had been replaced with an older copy, a version number known to the store would be given
-    /// to a new key.
+    /// to a new key. The file is locked only while it is compared and written, because a module may take long to
+    /// answer.
     @discardableResult
-    private func change(_ make: (KeyRing) -> KeyRing?) throws(KeyFileError) -> KeyRing {
-        let (path, known) = (self.path, self.keys)
-        let ring = try Self.change(path) { (file: KeyRing) throws(KeyFileError) in
-            guard file.continues(known) else { throw .otherKeys(path) }
-            return make(file)
+    private func change(
+        _ make: (KeyFileLines) async throws(KeyFileError) -> KeyFileLines
+    ) async throws(KeyFileError) -> KeyRing {
+        await self.lock.acquire()
+        defer { self.lock.release() }
+        while true {
+            let read = try KeyFile.read(self.path, self.module)
+            let file = try await KeyRing(read)
+            guard file.continues(self.keys) else { throw .otherKeys(self.path) }
+            let ring = try await KeyRing(try await make(file.lines))
+            guard try Self.replace(read, with: ring.lines) else { continue }
+            try self.use(ring)
+            return ring
         }
-        try self.reload()
-        return ring
     }
 }
 

@@ -4,13 +4,11 @@ internal import Vocabulary
 
 /// One version of the vault's keys, with a separate key for each use.
 ///
-/// All are derived from 32 random bytes. This is a class because versions are stored in collections, which cannot hold
+/// All are derived from one root. This is a class because versions are stored in collections, which cannot hold
 /// noncopyable values.
 final class KeyVersion: Sendable {
-    let number: UInt32
-    private let root: SecretBytes
-    /// The key that the keys of each wallet are derived from.
-    private let wallets: HMACKey
+    /// The root, from which the keys of each wallet are derived.
+    let root: KeyRoot
     /// The key that the key of each wallet's identity is derived from.
     ///
     /// It differs from the wallet's keys, so that a device's proof is verified without them.
@@ -19,33 +17,26 @@ final class KeyVersion: Sendable {
     /// Signs receipts while this version is active.
     let receipts: ReceiptSigningKey
 
-    static let byteCount = 32
-
-    /// Returns nil if the root is not 32 bytes long.
-    init?(number: UInt32, root: consuming SecretBytes) {
-        guard root.count == Self.byteCount else { return nil }
-        self.number = number
-        self.wallets = HMACKey(extractedFrom: root)
-        self.identities = HMACKey(
-            extractedFrom: root.hkdfSHA256(info: Array("remote-pin/1 vault seal identity".utf8), count: 32)
-        )
-        self.enrollmentToken = root.hkdfSHA256(info: KeyRing.info(for: .enrollmentToken), count: 32)
-        let seed = root.hkdfSHA256(
+    init(_ root: KeyRoot) async throws(ModuleFailure) {
+        self.root = root
+        let info = Array("remote-pin/1 vault seal identity".utf8)
+        self.identities = HMACKey(extractedFrom: try await root.derive(info: info))
+        self.enrollmentToken = try await root.derive(info: KeyRing.info(for: .enrollmentToken))
+        let seed = try await root.derive(
             info: Array("remote-pin/1 vault receipt key".utf8),
             count: ReceiptSigningKey.seedByteCount
         )
-        self.receipts = ReceiptSigningKey(id: number, seed: seed)
-        self.root = root
-        self.root.keepOutOfSwap()
-        self.wallets.keepOutOfSwap()
+        self.receipts = ReceiptSigningKey(id: root.name.number, seed: seed)
         self.identities.keepOutOfSwap()
         self.enrollmentToken.keepOutOfSwap()
     }
 
+    var number: UInt32 { self.root.name.number }
+
     /// Returns the key that seals and opens the shares and the deletion code of a wallet.
-    func key(of wallet: WalletID) -> WalletKey {
+    func key(of wallet: WalletID) async throws(ModuleFailure) -> WalletKey {
         let info = Array("remote-pin/1 vault wallet".utf8) + [0] + wallet.bytes  // rule: vault-wallets-share-a-key
-        return WalletKey(version: self.number, self.wallets.derive(info: info))
+        return WalletKey(version: self.number, try await self.root.derive(info: info))
     }
 
     /// Returns the key that seals and opens the identity of a wallet.
@@ -58,75 +49,57 @@ final class KeyVersion: Sendable {
     }
 
     func tokenMAC(_ message: [UInt8]) -> [UInt8] { self.enrollmentToken.hmacSHA256(message) }
-
-    /// The root as text.
-    ///
-    /// Only for use in the key file.
-    func hexadecimal() -> SecretBytes { self.root.hexadecimal() }
-
-    /// Four bytes that reveal a mistyped or damaged key.
-    ///
-    /// They also allow comparing two files without showing the keys.
-    var check: [UInt8] { KeyRing.check(of: self.root) }
 }
 
 /// All keys of one key file.
 final class KeyRing: Sendable {
+    /// The lines of the file, with the receipt keys of all versions.
+    let lines: KeyFileLines
     /// The versions in ascending order.
     let versions: [KeyVersion]
     let active: KeyVersion
-    /// The versions in ascending order, starting with ``HistoryKeys/ofIndex``.
-    ///
-    /// The last one makes MACs.
-    let history: [HistoryKeys]
-    /// The receipt keys of all versions, in ascending order, each signed by its predecessor.
-    ///
-    /// A link is kept even after its version is removed, because a wallet that pinned a key long ago follows the links
-    /// to the newest one.
-    let receiptKeys: [ReceiptKeyLink]
-    private let indexRoot: SecretBytes
+    /// The versions in ascending order; the last one up to the active version makes MACs.
+    private let history: [HistoryKeys]
     private let index: SecretBytes
     /// The key for backup labels, derived from the index root, which is never rotated.
     private let backup: SecretBytes
     private let attempts: SecretBytes
 
-    /// Returns nil if a length is wrong, the numbers are not in ascending order, or the active version is missing.
-    ///
-    /// - Parameters:
-    ///   - history: The versions of the history keys after the first one. If any exist, the last one has the same
-    ///     number as the last sealing version.
-    ///   - links: The known links. Missing ones are created if the predecessor's key is present.
-    init?(
-        versions: [KeyVersion],
-        active: UInt32,
-        index: consuming SecretBytes,
-        history: [HistoryKeys],
-        links: [ReceiptKeyLink] = []
-    ) {
-        guard let activeVersion = versions.first(where: { $0.number == active }), index.count == KeyVersion.byteCount,
-            zip(versions, versions.dropFirst()).allSatisfy({ $0.number < $1.number }),
-            let first = HistoryKeys(number: HistoryKeys.ofIndex, root: index.withBytes { SecretBytes(copying: $0) }),
-            history.isEmpty || history.last?.number == versions.last?.number,
-            zip([first] + history, history).allSatisfy({ $0.number < $1.number })
-        else { return nil }
-        self.versions = versions
-        self.active = activeVersion
-        self.history = [first] + history
-        guard let receiptKeys = Self.receiptKeys(of: versions, known: links) else { return nil }
-        self.receiptKeys = receiptKeys
-        self.index = index.hkdfSHA256(info: Self.info(for: .recoveryCodeIndex), count: 32)
-        self.backup = index.hkdfSHA256(info: Self.info(for: .backup), count: 32)
-        self.attempts = index.hkdfSHA256(info: Self.info(for: .attemptRecords), count: 32)
-        self.indexRoot = index
-        self.indexRoot.keepOutOfSwap()
+    /// Derives the keys that are kept, once the roots in the module were compared with the file.
+    init(_ lines: KeyFileLines) async throws(KeyFileError) {
+        try await lines.compareWithModule()
+        var (versions, history): ([KeyVersion], [HistoryKeys]) = ([], [])
+        do throws(ModuleFailure) {
+            for root in lines.versions { versions.append(try await KeyVersion(root)) }
+            for root in lines.history { history.append(try await HistoryKeys(root)) }
+            self.index = try await lines.index.derive(info: Self.info(for: .recoveryCodeIndex))
+            self.backup = try await lines.index.derive(info: Self.info(for: .backup))
+            self.attempts = try await lines.index.derive(info: Self.info(for: .attemptRecords))
+        } catch {
+            throw lines.unreachable
+        }
+        guard lines.areInOrder, let active = versions.first(where: { $0.number == lines.active }),
+            let links = Self.receiptKeys(of: versions, known: lines.links)
+        else { throw .damaged(lines.path, line: lines.count) }
+        (self.versions, self.history, self.active) = (versions, history, active)
+        var complete = lines
+        complete.links = links
+        self.lines = complete
         self.index.keepOutOfSwap()
         self.backup.keepOutOfSwap()
         self.attempts.keepOutOfSwap()
     }
 
+    /// The receipt keys of all versions, in ascending order, each signed by its predecessor.
+    ///
+    /// A link is kept even after its version is removed, because a wallet that pinned a key long ago follows the links
+    /// to the newest one.
+    var receiptKeys: [ReceiptKeyLink] { self.lines.links }
+
     /// Adds the missing links.
     ///
-    /// Returns nil if the key in a known link differs from that of its version.
+    /// Returns nil if the key in a known link differs from that of its version, or the key before a missing one is not
+    /// there to sign it.
     private static func receiptKeys(
         of versions: [KeyVersion],
         known: [ReceiptKeyLink]
@@ -169,6 +142,9 @@ final class KeyRing: Sendable {
             }
     }
 
+    /// The roots in the module from which the keys of wallets are derived.
+    var moduleKeys: [KeyRoot] { self.versions.map(\.root).filter(\.isInModule) }
+
     func version(_ number: UInt32) -> KeyVersion? { self.versions.first { $0.number == number } }
 
     /// The versions whose tokens are accepted: the active one, its predecessor until those tokens expire, and newer
@@ -191,7 +167,7 @@ final class KeyRing: Sendable {
     /// Returns a MAC made with the newest version of the history keys up to the active one.
     func historyMAC(_ message: [UInt8], for use: MACUse) -> [UInt8] {
         guard let newest = self.history.last(where: { $0.number <= self.active.number }) else {
-            preconditionFailure("a ring has the version of its index")
+            preconditionFailure("a version has history keys")
         }
         return newest.mac(message, for: use)
     }
@@ -204,66 +180,7 @@ final class KeyRing: Sendable {
         return constantTimeEqual(keys.mac(message, for: use), mac)
     }
 
-    /// The index key as text.
-    ///
-    /// Only for use in the key file.
-    func indexHexadecimal() -> SecretBytes { self.indexRoot.hexadecimal() }
-
-    var indexCheck: [UInt8] { Self.check(of: self.indexRoot) }
-
-    /// Returns a ring with an additional version of the sealing keys and the history keys.
-    ///
-    /// The index key does not change, because lookups that use it must keep working.
-    func adding(
-        _ root: consuming SecretBytes,
-        history historyRoot: consuming SecretBytes,
-        activating: Bool = true
-    ) -> KeyRing? {
-        let number = (self.versions.last?.number ?? 0) + 1
-        let index = self.indexRoot.withBytes { SecretBytes(copying: $0) }
-        guard let version = KeyVersion(number: number, root: root),
-            let keys = HistoryKeys(number: number, root: historyRoot)
-        else { return nil }
-        return KeyRing(
-            versions: self.versions + [version],
-            active: activating ? number : self.active.number,
-            index: index,
-            history: Array(self.history.dropFirst() + [keys]),
-            links: self.receiptKeys
-        )
-    }
-
-    /// Returns a ring that seals with another version, or nil if it does not have that.
-    func activating(_ number: UInt32) -> KeyRing? {
-        KeyRing(
-            versions: self.versions,
-            active: number,
-            index: self.indexRoot.withBytes { SecretBytes(copying: $0) },
-            history: Array(self.history.dropFirst()),
-            links: self.receiptKeys
-        )
-    }
-
-    /// Returns a ring without the given sealing versions, or nil if the active one is among them.
-    ///
-    /// All versions of the history keys are kept, because old audit log entries must still be verifiable.
-    func removing(_ numbers: Set<UInt32>) -> KeyRing? {
-        let index = self.indexRoot.withBytes { SecretBytes(copying: $0) }
-        let versions = self.versions.filter { !numbers.contains($0.number) }
-        return KeyRing(
-            versions: versions,
-            active: self.active.number,
-            index: index,
-            history: Array(self.history.dropFirst()),
-            links: self.receiptKeys
-        )
-    }
-
     static func info(for use: MACUse) -> [UInt8] { Array("remote-pin/1 vault mac \(use.rawValue)".utf8) }
-
-    static func check(of root: borrowing SecretBytes) -> [UInt8] {
-        root.hkdfSHA256(info: Array("remote-pin/1 vault check".utf8), count: 4).exposedBytes()
-    }
 }
 
 /// One version of the keys that protect the history in the audit log and the epochs.
@@ -273,23 +190,15 @@ final class KeyRing: Sendable {
 ///
 /// This is a class because versions are stored in collections, which cannot hold noncopyable values.
 final class HistoryKeys: Sendable {
-    /// The version of the keys derived from the index root, as in key files of format 1.
-    static let ofIndex: UInt32 = 0
-
-    /// The number of the sealing version that was added at the same time, or ``ofIndex``.
+    /// The number of the sealing version that was added at the same time.
     let number: UInt32
-    private let root: SecretBytes
     private let audit: SecretBytes
     private let epoch: SecretBytes
 
-    /// Returns nil if the root does not have the length of a key.
-    init?(number: UInt32, root: consuming SecretBytes) {
-        guard root.count == KeyVersion.byteCount else { return nil }
-        self.number = number
-        self.audit = root.hkdfSHA256(info: KeyRing.info(for: .auditLog), count: 32)
-        self.epoch = root.hkdfSHA256(info: KeyRing.info(for: .storeEpoch), count: 32)
-        self.root = root
-        self.root.keepOutOfSwap()
+    init(_ root: KeyRoot) async throws(ModuleFailure) {
+        self.number = root.name.number
+        self.audit = try await root.derive(info: KeyRing.info(for: .auditLog))
+        self.epoch = try await root.derive(info: KeyRing.info(for: .storeEpoch))
         self.audit.keepOutOfSwap()
         self.epoch.keepOutOfSwap()
     }
@@ -305,16 +214,9 @@ final class HistoryKeys: Sendable {
             }
         return VersionedMAC(key: self.number, mac: mac).bytes
     }
-
-    /// The root as text.
-    ///
-    /// Only for use in the key file.
-    func hexadecimal() -> SecretBytes { self.root.hexadecimal() }
-
-    var check: [UInt8] { KeyRing.check(of: self.root) }
 }
 
-/// A MAC with the version of its key, which is stored in the four bytes before the MAC, or omitted for version 0.
+/// A MAC with the version of its key, which is stored in the four bytes before the MAC.
 ///
 /// Versions can only increase along a chain of MACs. Readers reject a chain in which a version decreases
 /// (``continues(_:)``).
@@ -331,16 +233,11 @@ package struct VersionedMAC: Hashable, Sendable {
         self.mac = mac
     }
 
-    /// Returns nil if the bytes do not have the length of a MAC, or if the version is 0.
+    /// Returns nil if the bytes do not have the length of a MAC with its version.
     package init?(_ bytes: [UInt8]) {
-        switch bytes.count {
-        case Self.macByteCount: self.init(key: HistoryKeys.ofIndex, mac: bytes)
-        case Self.numberByteCount + Self.macByteCount:
-            let number = UInt32(truncatingIfNeeded: bytes[..<Self.numberByteCount].bigEndian)
-            guard number > HistoryKeys.ofIndex else { return nil }
-            self.init(key: number, mac: Array(bytes[Self.numberByteCount...]))
-        default: return nil
-        }
+        guard bytes.count == Self.numberByteCount + Self.macByteCount else { return nil }
+        let number = UInt32(truncatingIfNeeded: bytes[..<Self.numberByteCount].bigEndian)
+        self.init(key: number, mac: Array(bytes[Self.numberByteCount...]))
     }
 
     /// Parses `KEY-DIGITS`, the format of ``description``.
@@ -356,13 +253,7 @@ package struct VersionedMAC: Hashable, Sendable {
         guard self.description == text else { return nil }
     }
 
-    package var bytes: [UInt8] {
-        var bytes: [UInt8] = []
-        if self.key != HistoryKeys.ofIndex {
-            bytes.append(bigEndian: UInt64(self.key), byteCount: Self.numberByteCount)
-        }
-        return bytes + self.mac
-    }
+    package var bytes: [UInt8] { self.key.bigEndianBytes + self.mac }
 
     package var description: String { "\(self.key)-\(self.mac.hex)" }
 

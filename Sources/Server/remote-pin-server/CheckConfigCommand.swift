@@ -39,7 +39,7 @@ struct CheckConfigCommand: AsyncParsableCommand {
     func run() async throws {
         try await ending {
             let loaded = try self.options.settings()
-            let files = try ServerFiles(loaded)
+            let files = try await ServerFiles(loaded)
             var page = Page()
             page.settings(loaded.settings.rows)
             StandardStreams.writeOutput(page.text)

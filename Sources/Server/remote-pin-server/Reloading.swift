@@ -32,7 +32,7 @@ struct Reloading: Sendable {
             var parts = [self.inForce.reload(log: self.log) { self.apply($0, $1) }]
             if self.files.settings[SettingTable.logFile] != nil { parts.append(self.reopenLog()) }
             parts.append(self.reloadCertificate())
-            parts.append(self.reloadVaultKeys())
+            parts.append(await self.reloadVaultKeys())
             parts += await self.server.reload()
             parts += await self.listeners.renew()
             self.meters.note(parts)
@@ -72,9 +72,9 @@ struct Reloading: Sendable {
         }
     }
 
-    private func reloadVaultKeys() -> ReloadedPart {
+    private func reloadVaultKeys() async -> ReloadedPart {
         do throws(KeyFileError) {
-            try self.files.vault.reload()
+            try await self.files.vault.reload()
             return ReloadedPart("vault keys")
         } catch {
             self.log.error("the old vault keys stay", metadata: ["reason": "\(error)"])

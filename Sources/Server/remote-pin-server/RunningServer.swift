@@ -79,7 +79,7 @@ struct RunningServer: Sendable {
         noting opened: inout OpenParts
     ) async throws {
         (self.output, self.log) = (output, log)
-        let files = try ServerFiles(loaded)
+        let files = try await ServerFiles(loaded, patience: .seconds(60))
         self.files = files
         let settings = files.settings
         try Self.checkMachine(for: files)
@@ -137,7 +137,10 @@ struct RunningServer: Sendable {
         // Connections are accepted, and their calls wait for the services.
         let listeners = try await Listeners(files, inForce, connections: connections, for: self.server, log: log)
         self.listeners = listeners
-        watch.readiness.require { listeners.areInPlace }
+        watch.readiness.require { [vault = files.vault] in
+            listeners.areInPlace ? vault.problem.map { _ in .vaultSilent } : .unreachable
+        }
+        watch.watch(files.vault, log: log)
 
         self.supervision = Supervision(
             settings,

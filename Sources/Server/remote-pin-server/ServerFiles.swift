@@ -35,13 +35,17 @@ struct ServerFiles {
 
     /// Reads and checks all files.
     ///
+    /// - Parameter patience: The time to wait for a module that does not answer.
     /// - Throws: A ``StartFailure`` that lists every problem.
-    init(_ loaded: LoadedSettings) throws {
-        let checked = CheckedFiles(loaded)
+    init(_ loaded: LoadedSettings, patience: Duration = .zero) async throws {
+        var checked = CheckedFiles(loaded)
+        await checked.openVault(loaded.settings, patience: patience)
         guard checked.problems.isEmpty, let lab = checked.lab, let tls = checked.tls, let vault = checked.vault,
             let attestations = checked.attestations, let statusList = checked.statusList,
             let database = checked.database
         else {
+            let failures = checked.problems.map { $0.error as? StartFailure }
+            if let failure = failures.first ?? nil, failures.allSatisfy({ $0?.kind == .unavailable }) { throw failure }
             let texts = checked.problems.map { "\($0.error)" }
             throw StartFailure(.configuration, "the configuration is not used:\n" + texts.joined(separator: "\n"))
         }
@@ -116,7 +120,7 @@ struct CheckedFiles {
     /// `.some(nil)` if the store is embedded.
     private(set) var database: DatabaseSettings??
 
-    /// Reads and checks all files.
+    /// Reads and checks all files except the vault's.
     init(_ loaded: LoadedSettings) {
         let settings = loaded.settings
         let lab = self.take(.lab) { try LabBoundary.lab(of: loaded) }
@@ -124,7 +128,6 @@ struct CheckedFiles {
         self.take(.clock) { if let lab = lab.flatMap(\.self) { _ = try FollowedLabClock(file: lab.clockFile) } }
         self.take(.rights) { try FileRights.check(settings) }
         self.tls = self.take(.certificate) { try ServerFiles.tls(settings) }
-        self.vault = self.take(.vault) { try KeyFileVault(settings[SettingTable.vaultKeyFile]) }
         self.database = self.take(.database) { try DatabaseSettings.named(by: settings) }
         let statusList = self.take(.statusList) { try AttestationSettings.statusList(settings) }
         let isLab = lab.flatMap(\.self) != nil
@@ -135,6 +138,15 @@ struct CheckedFiles {
         self.take(.hook) { try Self.checkProgram(SettingTable.hookProgram, settings) }
         self.take(.witness) { try Self.checkProgram(SettingTable.witnessProgram, settings) }
         self.take(.roles) { try AdminRoles(settings) }
+    }
+
+    /// Reads the key file and the keys in the module.
+    mutating func openVault(_ settings: ServerSettings, patience: Duration = .zero) async {
+        do {
+            self.vault = try await KeyFileVault.open(settings, patience: patience)
+        } catch {
+            self.problems.append((.vault, error))
+        }
     }
 
     @discardableResult
@@ -205,6 +217,38 @@ enum LabBoundary {
             path = ConfigurationOptions.folder(of: path)
         }
         return nil
+    }
+}
+
+extension KeyFileVault {
+    /// Opens the vault that the settings name.
+    ///
+    /// - Parameter patience: The time to wait for a module that does not answer.
+    static func open(_ settings: ServerSettings, patience: Duration = .zero) async throws(StartFailure) -> KeyFileVault
+    {
+        let module = settings[SettingTable.vaultSocket].map { socket in
+            ModuleKeys(
+                socket: socket,
+                connections: settings[SettingTable.vaultConnections],
+                timeLimit: settings[SettingTable.vaultTimeLimit]
+            )
+        }
+        let end = ContinuousClock.now + patience
+        while true {
+            do throws(KeyFileError) {
+                return try await KeyFileVault(settings[SettingTable.vaultKeyFile], module: module)
+            } catch .unreachable(let path, let socket, let reason) {
+                // A cancelled start does not wait.
+                guard .now < end, (try? await Task.sleep(for: .seconds(1))) != nil else {
+                    throw StartFailure(
+                        .unavailable,
+                        "\(KeyFileError.unreachable(path, socket: socket, reason: reason))"
+                    )
+                }
+            } catch {
+                throw StartFailure(.configuration, "\(error)")
+            }
+        }
     }
 }
 

@@ -9,6 +9,7 @@ internal import ServerSettings
 internal import MetricsEndpoint
 internal import StoreMaintenance
 internal import Transport
+internal import Vault
 internal import Vocabulary
 internal import WalletStore
 
@@ -107,6 +108,16 @@ struct ServerWatch: Sendable {
         self.registry.probe("remote_pin_audit_verified_timestamp_seconds") {
             AuditLog.lastVerification(of: path)?.seconds
         }
+    }
+
+    /// Exports and logs whether the module with the vault's keys can be used, if one is set.
+    func watch(_ vault: KeyFileVault, log: Logger) {
+        let hasModule = vault.onChange { problem in
+            guard let problem else { return log.notice("the vault's module can be used again") }
+            log.error("the vault's module cannot be used; no session opens", metadata: ["reason": "\(problem)"])
+        }
+        guard hasModule else { return }
+        self.registry.probe("remote_pin_vault_reachable") { vault.problem == nil ? 1 : 0 }
     }
 
     /// Exports metrics about the server and its certificate.

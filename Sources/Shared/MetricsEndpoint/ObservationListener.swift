@@ -172,6 +172,11 @@ struct ObservationResponse: Sendable {
                 status: .serviceUnavailable,
                 text: "the file of admin.socket or portal.socket is missing: reload the server with SIGHUP\n"
             )
+        case .vaultSilent:
+            ObservationResponse(
+                status: .serviceUnavailable,
+                text: "the module with the vault's keys cannot be used: see the log, and that of remote-pin-keys\n"
+            )
         case .stopping: ObservationResponse(status: .serviceUnavailable, text: "stopping\n")
         }
     }

@@ -5,6 +5,7 @@ internal import Synchronization
 ///     starting ──begin──▶ ready
 ///     ready ──pause──▶ waiting ──resume──▶ ready
 ///     ready ──a local socket is missing──▶ unreachable ──it is made again──▶ ready
+///     ready ──the vault's module does not answer──▶ vaultSilent ──it answers──▶ ready
 ///     starting, ready, waiting ──drop──▶ stopping
 ///
 /// Once a server is stopping, it never becomes ready again, no matter in which order the methods are called.
@@ -19,6 +20,8 @@ package final class Readiness: Sendable {
         case waiting
         /// The file of a local socket was removed, so that operators or the portal cannot connect.
         case unreachable
+        /// The module with the vault's keys does not answer, so no session can be opened.
+        case vaultSilent
         /// The server is shutting down.
         ///
         /// It still answers calls, but new wallets should connect elsewhere.
@@ -27,19 +30,21 @@ package final class Readiness: Sendable {
 
     private let value = Atomic<UInt8>(State.starting.rawValue)
     private let newest = Mutex("no reason is known")
-    private let areSocketsInPlace = Mutex<@Sendable () -> Bool>({ true })
+    private let obstacle = Mutex<@Sendable () -> State?>({ nil })
 
     package init() {}
 
     package var state: State {
         let state = State(rawValue: self.value.load(ordering: .acquiring)) ?? .stopping
         guard state == .ready else { return state }
-        return self.areSocketsInPlace.withLock(\.self)() ? .ready : .unreachable
+        return self.obstacle.withLock(\.self)() ?? .ready
     }
 
-    /// Makes the server ready only while its local sockets exist.
-    package func require(_ areSocketsInPlace: @escaping @Sendable () -> Bool) {
-        self.areSocketsInPlace.withLock { $0 = areSocketsInPlace }
+    /// Makes the server ready only while nothing that it needs is missing.
+    ///
+    /// - Parameter obstacle: Returns the state of a server that is not ready, or nil if it is.
+    package func require(_ obstacle: @escaping @Sendable () -> State?) {
+        self.obstacle.withLock { $0 = obstacle }
     }
 
     package var isReady: Bool { self.state == .ready }

@@ -18,7 +18,7 @@ final class AuditTarget: FuzzTarget {
     init(folder: String) throws {
         self.folder = folder
         try KeyFileVault.create(at: "\(folder)/vault.key")
-        self.vault = try KeyFileVault("\(folder)/vault.key")
+        self.vault = try self.queue.result { try await KeyFileVault("\(folder)/vault.key") }
     }
 
     func run(_ input: [UInt8]) {

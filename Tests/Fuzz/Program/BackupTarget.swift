@@ -27,18 +27,11 @@ final class BackupTarget: FuzzTarget {
     init(folder: String) throws {
         self.folder = folder
         try KeyFileVault.create(at: "\(folder)/vault.key")
-        let (vault, clock) = (try KeyFileVault("\(folder)/vault.key"), self.clock)
+        let clock = self.clock
+        let vault = try self.queue.result { try await KeyFileVault("\(folder)/vault.key") }
         self.vault = vault
         try DurableFile.makeFolder("\(folder)/data")
-        let failure: (any Error)? = self.queue.value {
-            do {
-                try await Self.makeBackup(in: folder, vault, clock)
-                return nil
-            } catch {
-                return error
-            }
-        }
-        if let failure { throw failure }
+        try self.queue.result { try await Self.makeBackup(in: folder, vault, clock) }
         self.backup = try DurableFile.read("\(folder)/first.backup", atMost: 1 << 24)
         self.audit = try DurableFile.read("\(folder)/audit.log", atMost: 1 << 24)
     }

@@ -8,6 +8,7 @@ internal import Vocabulary
 ///
 /// A line whose last word is `@` gets the check value of its key.
 final class KeyFileTarget: FuzzTarget {
+    private let queue = JobQueue()
     private let path: String
 
     init(folder: String) {
@@ -21,38 +22,37 @@ final class KeyFileTarget: FuzzTarget {
         } catch {
             fatalError("\(self.path) cannot be written: \(error)")
         }
-        guard let vault = try? KeyFileVault(self.path) else { return }
-        require(vault.versions.contains(vault.activeVersion), "the active key is not among the keys")
-        _ = vault.receiptKeys(upTo: nil)
-        _ = try? vault.reload()
+        let path = self.path
+        self.queue.value {
+            guard let vault = try? await KeyFileVault(path) else { return }
+            require(vault.versions.contains(vault.activeVersion), "the active key is not among the keys")
+            _ = vault.receiptKeys(upTo: nil)
+            _ = try? await vault.reload()
+        }
     }
 
     private static func filled(_ line: ArraySlice<UInt8>) -> [UInt8] {
         guard line.last == UInt8(ascii: "@") else { return Array(line) }
         let words = line.split(separator: 0x20)
-        guard words.count > 2, let name = words.first.map({ String(decoding: $0, as: UTF8.self) }),
-            let root = [UInt8](hex: String(decoding: words[words.count - 2], as: UTF8.self))
+        guard words.count > 2, let bytes = [UInt8](hex: String(decoding: words[words.count - 2], as: UTF8.self)),
+            let root = KeyRoot(.index, SecretBytes(copying: bytes))
         else { return Array(line) }
-        let number = UInt32(String(decoding: words[1], as: UTF8.self)) ?? 1
-        let check =
-            switch name {
-            case "key": KeyVersion(number: number, root: SecretBytes(copying: root))?.check
-            case "history": HistoryKeys(number: number, root: SecretBytes(copying: root))?.check
-            default: Optional(KeyRing.check(of: SecretBytes(copying: root)))
-            }
-        return line.dropLast() + Array((check ?? []).hex.utf8)
+        return line.dropLast() + Array(root.check.hex.utf8)
     }
 
     var words: [String] {
-        ["remote-pin vault keys 2\n", "index ", "key 1 ", "history 1 ", "receipt-key ", "active 1\n", " @\n"]
+        [
+            "remote-pin vault keys 3\n", "index ", "key 1 ", "history 1 ", "receipt-key ", "active 1\n", " @\n",
+            "module 01020304\n",
+        ]
     }
 
     var seeds: [[UInt8]] {
         let (one, two) = (String(repeating: "01", count: 32), String(repeating: "02", count: 32))
         return [
-            "remote-pin vault keys 1\n# a comment\nindex \(one) @\nkey 1 \(two) @\nactive 1\n",
-            "remote-pin vault keys 2\nindex \(one) @\nkey 1 \(two) @\nhistory 1 \(two) @\nactive 1\n",
-            "remote-pin vault keys 2\nindex \(one) @\nkey 1 \(two) @\nkey 2 \(one) @\nhistory 2 \(two) @\nactive 2\n",
+            "remote-pin vault keys 3\n# a comment\nindex \(one) @\nkey 1 \(two) @\nhistory 1 \(two) @\nactive 1\n",
+            "remote-pin vault keys 3\nindex \(one) @\nkey 2 \(one) @\nhistory 2 \(two) @\nactive 2\n",
+            "remote-pin vault keys 3\nindex module 01020304\nkey 1 \(two) @\nhistory 1 \(two) @\nactive 1\n",
         ].map { Array($0.utf8) }
     }
 }

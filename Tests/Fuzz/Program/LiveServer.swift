@@ -49,7 +49,7 @@ final class LiveServer: Sendable {
     private init(in folder: String, _ queue: JobQueue) async throws {
         (self.folder, self.queue) = (folder, queue)
         self.clock = ManualClock()
-        self.vault = try KeyFileVault("\(folder)/vault.key")
+        self.vault = try await KeyFileVault("\(folder)/vault.key")
         self.store = try SQLiteWalletStore.open(
             folder: "\(folder)/data",
             key: RecordKey.derived(by: self.vault),

@@ -225,6 +225,16 @@ package enum MetricCatalogue {
             labels: ["operation": ["derive", "open"], "outcome": ["done", "not_ours", "unreachable"]]
         ),
         MetricDefinition(
+            "remote_pin_vault_derive_seconds",
+            .histogram(bounds: Self.seconds),
+            "Time to derive the keys of a wallet, with the wait for the module."
+        ),
+        MetricDefinition(
+            "remote_pin_vault_reachable",
+            .gauge,
+            "Whether the module with the vault's keys can be used; absent without `vault.socket`."
+        ),
+        MetricDefinition(
             "remote_pin_certificate_expiry_timestamp_seconds",
             .gauge,
             "Expiry of the TLS certificate in use, as Unix time."

@@ -146,7 +146,7 @@ struct AuditFileOptions: ParsableArguments {
     /// Verifies the log and passes its entries to `read`, if set.
     func verified(last: AuditMark? = nil, read: (([AuditEntry]) -> Void)? = nil) async throws -> AuditVerification {
         let (settings, path) = (try self.server.loaded().settings, try self.path())
-        let vault = try explaining(.configuration) { try KeyFileVault(settings[SettingTable.vaultKeyFile]) }
+        let vault = try await KeyFileVault.open(settings)
         return try await Self.verified(path, vault: vault, last: last, read: read)
     }
 

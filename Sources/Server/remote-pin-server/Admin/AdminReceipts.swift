@@ -124,7 +124,7 @@ struct AdminReceipts: AsyncParsableCommand {
         func run() async throws {
             try await ending {
                 let settings = try self.server.loaded().settings
-                let vault = try explaining(.configuration) { try KeyFileVault(settings[SettingTable.vaultKeyFile]) }
+                let vault = try await KeyFileVault.open(settings)
                 let keys = (vault.receiptKeys(upTo: nil) ?? []).map { "\($0.key.id):\($0.key.publicKey)" }
                 self.output.print(KeysJSON(keys: keys)) { page in
                     for key in keys { page.line(key) }

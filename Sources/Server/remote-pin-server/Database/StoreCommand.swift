@@ -55,7 +55,7 @@ struct StoreInit: AsyncParsableCommand {
             let settings = try self.options.settings().settings
             let database = try DatabaseSettings.required(by: settings)
             let policy = try ServerPolicy.values(of: settings)
-            let vault = try explaining(.configuration) { try KeyFileVault(settings[SettingTable.vaultKeyFile]) }
+            let vault = try await KeyFileVault.open(settings)
             let before = try await database.report()
             try before.requireUsable(at: database.place)
             let parts = database.parts(key: RecordKey.derived(by: vault), policy: policy)

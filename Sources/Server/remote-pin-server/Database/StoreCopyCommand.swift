@@ -48,9 +48,9 @@ struct StoreCopyCommand: AsyncParsableCommand {
         try await ending {
             let loaded = try self.options.settings()
             let database = try DatabaseSettings.required(by: loaded.settings)
-            let server = try StoppedServer(loaded)
+            let server = try await StoppedServer(loaded)
             try server.requireItsUser(for: "store copy")
-            let files = try ServerFiles(loaded)
+            let files = try await ServerFiles(loaded)
             try await database.report().requireStore(in: database, for: files.policy)
             let key = RecordKey.derived(by: files.vault)
             let folder = self.from.map { ConfigurationOptions.absolute($0) } ?? server.dataFolder

@@ -69,7 +69,7 @@ struct StoreEpochCommand: AsyncParsableCommand {
         try await ending {
             let loaded = try self.options.settings()
             let database = try DatabaseSettings.required(by: loaded.settings)
-            let server = try StoppedServer(loaded)
+            let server = try await StoppedServer(loaded)
             try server.requireItsUser(for: "store epoch")
             let report = try await database.report()
             try report.requireUsable(at: database.place)

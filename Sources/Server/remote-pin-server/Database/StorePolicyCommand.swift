@@ -103,7 +103,7 @@ struct StorePolicySet: AsyncParsableCommand {
         try await ending {
             let loaded = try self.options.settings()
             let database = try DatabaseSettings.required(by: loaded.settings)
-            let server = try StoppedServer(loaded)
+            let server = try await StoppedServer(loaded)
             try server.requireItsUser(for: "store policy set")
             let policy = try ServerPolicy.values(of: loaded.settings)
             // Before the store is opened: this server's commits are not in another cluster's database, whose servers

@@ -63,7 +63,7 @@ struct DoctorCommand: AsyncParsableCommand {
             return [.problem(.configuration, failure.description, cure: cure)]
         }
         try Self.requireReadable(loaded.settings[SettingTable.vaultKeyFile])
-        var examination = Examination(loaded, last: self.last)
+        var examination = await Examination(loaded, last: self.last)
         await examination.run()
         return examination.findings
     }

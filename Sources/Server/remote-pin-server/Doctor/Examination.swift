@@ -28,9 +28,11 @@ struct Examination {
     let now: Timestamp
     private(set) var findings: [Finding] = []
 
-    init(_ loaded: LoadedSettings, last: AuditMark?) {
+    init(_ loaded: LoadedSettings, last: AuditMark?) async {
         self.settings = loaded.settings
-        self.files = CheckedFiles(loaded)
+        var files = CheckedFiles(loaded)
+        await files.openVault(loaded.settings)
+        self.files = files
         self.last = last
         let clock = self.files.lab.flatMap(\.self).flatMap { try? FollowedLabClock(file: $0.clockFile) }
         self.now = clock?.now() ?? SystemClock().now()
@@ -93,7 +95,12 @@ struct Examination {
                 .certificate,
                 "install certificate, chain and key (mode 0600, owned by the server's user); run `admin reload`"
             )
-        case .vault: (.vault, "install the newest copy of the key file, with mode 0600 and owned by the server's user")
+        case .vault:
+            (
+                .vault,
+                "install the newest copy of the key file, with mode 0600 and owned by the server's user; with "
+                    + "`vault.socket`, start remote-pin-keys with the right token"
+            )
         case .database: (.store, "correct the section `store`")
         case .devices: (.devices, "correct `android.roots` and `ios.roots`")
         case .statusList: (.statusList, "fetch the list again")

@@ -98,7 +98,7 @@ struct BackupCommand: AsyncParsableCommand {
                 "no server answers there; to copy a stopped server's store, name its configuration"
             )
         }
-        let server = try StoppedServer(loaded)
+        let server = try await StoppedServer(loaded)
         try server.requireItsUser(for: "backup")
         let store = try await server.openStore(acceptingDamage: self.damaged)
         do {

@@ -77,7 +77,7 @@ struct RestoreCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await ending {
-            let server = try self.server.server(with: self.drill ? Drill.settings : [])
+            let server = try await self.server.server(with: self.drill ? Drill.settings : [])
             try server.requireEmbeddedStore()
             try server.requireItsUser(for: "restore")
             do {

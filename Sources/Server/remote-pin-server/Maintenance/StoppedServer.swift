@@ -29,7 +29,9 @@ struct StoppedServerOptions: ParsableArguments {
         try ConfigurationOptions.settings(of: self.lab, config: self.config, with: flags)
     }
 
-    func server(with flags: [String] = []) throws -> StoppedServer { try StoppedServer(self.loaded(with: flags)) }
+    func server(with flags: [String] = []) async throws -> StoppedServer {
+        try await StoppedServer(self.loaded(with: flags))
+    }
 }
 
 /// The settings, vault and clock of a stopped server.
@@ -38,9 +40,9 @@ struct StoppedServer {
     let vault: KeyFileVault
     let clock: any WallClock
 
-    init(_ loaded: LoadedSettings) throws {
+    init(_ loaded: LoadedSettings) async throws {
         self.settings = loaded.settings
-        self.vault = try explaining(.configuration) { try KeyFileVault(loaded.settings[SettingTable.vaultKeyFile]) }
+        self.vault = try await KeyFileVault.open(loaded.settings)
         self.clock = try LabBoundary.clock(of: try LabBoundary.lab(of: loaded))
     }
 

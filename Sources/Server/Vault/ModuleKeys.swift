@@ -1,0 +1,361 @@
+internal import NIOCore
+internal import NIOPosix
+internal import Secrets
+internal import Synchronization
+internal import Vocabulary
+
+/// The reason a module computed no code.
+enum ModuleFailure: Error, Hashable {
+    /// The module has no key of this name.
+    case unknown
+    /// The daemon did not answer in time, or cannot use the module.
+    case unreachable
+}
+
+/// The client of the daemon that computes with the roots in a module (docs/keys.md).
+///
+///     request ──▶ queue ──▶ connection, once the keys behind it were checked ──line──▶ daemon
+///
+/// A request has one time limit, counted from its arrival. After three failures in a row, requests fail at once until a
+/// new connection is ready; one is attempted each second.
+package final class ModuleKeys: Sendable {
+    package let socket: String
+    private let timeLimit: Duration
+    private let loop: any EventLoop
+    private let connections: NIOLoopBoundBox<ModuleConnections>
+    private let state: ModuleState
+
+    package init(socket: String, connections: Int = 8, timeLimit: Duration = .seconds(2)) {
+        let (loop, state) = (MultiThreadedEventLoopGroup.singleton.next(), ModuleState())
+        (self.socket, self.timeLimit, self.loop, self.state) = (socket, timeLimit, loop, state)
+        self.connections = .makeBoxSendingValue(
+            ModuleConnections(to: socket, atMost: connections, timeLimit: timeLimit, on: loop, state),
+            eventLoop: loop
+        )
+    }
+
+    deinit {
+        let connections = self.connections
+        self.loop.execute { connections.value.close() }
+    }
+
+    /// The reason the module cannot be used, or nil if it can.
+    package var problem: String? { self.state.problem.withLock { $0 } }
+
+    /// Calls `observe` with the reason whenever the module becomes unreachable, and with nil when it can be used again.
+    package func onChange(_ observe: @escaping @Sendable (_ problem: String?) -> Void) {
+        self.state.observe.withLock { $0 = observe }
+    }
+
+    /// Requires these keys of each new connection.
+    ///
+    /// Threat: after the daemon was restarted with another module, values would be sealed with keys that no key file
+    /// names.
+    func expect(_ roots: [KeyRoot]) {
+        self.loop.execute { [connections] in connections.value.expect(roots) }
+    }
+
+    /// Returns HMAC-SHA256 of a message under a root's pseudorandom key.
+    func code(of message: [UInt8], under name: RootName) async throws(ModuleFailure) -> [UInt8] {
+        let deadline = NIODeadline.now() + TimeAmount(self.timeLimit)
+        var answer = await self.ask(message, name, deadline)
+        if case .busy(let wait) = answer, .now() + wait < deadline {
+            try? await Task.sleep(for: .nanoseconds(wait.nanoseconds))
+            answer = await self.ask(message, name, deadline)
+        }
+        switch answer {
+        case .code(let code): return code
+        case .unknown: throw .unknown
+        case .busy, .failed: throw .unreachable
+        }
+    }
+
+    private func ask(_ message: [UInt8], _ name: RootName, _ deadline: NIODeadline) async -> ModuleAnswer {
+        let answer = self.loop.flatSubmit { [connections] in connections.value.ask(message, name, deadline) }
+        return (try? await answer.get()) ?? .failed("the event loop has ended")
+    }
+}
+
+/// The state that other threads read.
+private final class ModuleState: Sendable {
+    let problem = Mutex<String?>(nil)
+    let observe = Mutex<@Sendable (String?) -> Void>({ _ in })
+
+    func change(_ problem: String?) {
+        self.problem.withLock { $0 = problem }
+        self.observe.withLock { $0 }(problem)
+    }
+}
+
+/// An answer, or the reason there is none.
+enum ModuleAnswer: Hashable, Sendable {
+    case code([UInt8])
+    case unknown
+    case busy(TimeAmount)
+    case failed(String)
+
+    /// Returns nil if the line is none of the protocol.
+    init?(line: some Collection<UInt8>) {
+        let words = String(decoding: line, as: UTF8.self).split(separator: " ", omittingEmptySubsequences: false)
+        switch (words.first, words.count) {
+        case ("ok", 2):
+            guard let code = [UInt8](hex: String(words[1])), code.count == KeyRoot.byteCount else { return nil }
+            self = .code(code)
+        case ("unknown", 1): self = .unknown
+        case ("busy", 2):
+            guard let milliseconds = UInt32(words[1]) else { return nil }
+            self = .busy(.milliseconds(Int64(milliseconds)))
+        case ("failed", 2) where words[1].allSatisfy(\.isLetter): self = .failed("it answers `failed \(words[1])`")
+        default: return nil
+        }
+    }
+}
+
+/// The requests and connections, all on one event loop.
+private final class ModuleConnections {
+    private static let longestQueue = 1_024
+    private static let mostFailures = 3
+    private static let pause = TimeAmount.seconds(1)
+
+    private let socket: String
+    private let limit: Int
+    private let timeLimit: TimeAmount
+    private let loop: any EventLoop
+    private let state: ModuleState
+    private var waiting: [ModuleRequest] = []
+    private var open: [ModuleConnection] = []
+    private var idle: [ModuleConnection] = []
+    private var connecting = 0
+    private var expected: [KeyRoot] = []
+    /// The failures since the last answer.
+    private var failures = 0
+    private var attempt: Scheduled<Void>?
+    private var isClosed = false
+
+    init(to socket: String, atMost limit: Int, timeLimit: Duration, on loop: any EventLoop, _ state: ModuleState) {
+        (self.socket, self.limit, self.loop, self.state) = (socket, limit, loop, state)
+        self.timeLimit = TimeAmount(timeLimit)
+    }
+
+    private var isUnreachable: Bool { self.failures >= Self.mostFailures }
+
+    func expect(_ roots: [KeyRoot]) { self.expected = roots }
+
+    func ask(_ message: [UInt8], _ name: RootName, _ deadline: NIODeadline) -> EventLoopFuture<ModuleAnswer> {
+        let promise = self.loop.makePromise(of: ModuleAnswer.self)
+        guard !self.isUnreachable, self.waiting.count < Self.longestQueue, !self.isClosed else {
+            promise.succeed(.failed("the queue is full"))
+            return promise.futureResult
+        }
+        let request = self.request(message, name, deadline) { answer in
+            self.note(answer, name)
+            promise.succeed(answer)
+        }
+        self.waiting.append(request)
+        self.serve()
+        return promise.futureResult
+    }
+
+    private func request(
+        _ message: [UInt8],
+        _ name: RootName,
+        _ deadline: NIODeadline,
+        _ end: @escaping (ModuleAnswer) -> Void
+    ) -> ModuleRequest {
+        let request = ModuleRequest(line: "mac \(name) \(message.hex)\n", end)
+        request.timer = self.loop.assumeIsolated().scheduleTask(deadline: deadline) { self.expire(request) }
+        return request
+    }
+
+    /// Ends a request that has waited too long.
+    ///
+    /// Invariant: its connection is not used again. A late line would be taken as the answer to the next request, and
+    /// give a wallet the key of another one.
+    private func expire(_ request: ModuleRequest) {
+        self.waiting.removeAll { $0 === request }
+        let connection = self.open.first { $0.request === request }
+        connection?.request = nil
+        connection?.close()  // rule: vault-late-line-taken
+        request.end(.failed("no answer within \(self.timeLimit.nanoseconds / 1_000_000) ms"))
+    }
+
+    private func serve() {
+        while !self.waiting.isEmpty, let connection = self.idle.popLast() {
+            connection.send(self.waiting.removeFirst())
+        }
+        while self.waiting.count > self.connecting + self.open.count(where: { !$0.isReady }),
+            self.open.count + self.connecting < self.limit
+        {
+            self.connect()
+        }
+    }
+
+    private func connect() {
+        self.connecting += 1
+        ClientBootstrap(group: self.loop).connectTimeout(self.timeLimit).connect(unixDomainSocketPath: self.socket)
+            .assumeIsolated().whenComplete { result in
+                self.connecting -= 1
+                do {
+                    let channel = try result.get()
+                    let connection = ModuleConnection(channel, of: self, unchecked: self.expected[...])
+                    try channel.pipeline.syncOperations.addHandler(connection)
+                    self.open.append(connection)
+                    self.free(connection)
+                } catch {
+                    self.notReady("cannot connect to \(self.socket): \(error)")
+                }
+            }
+    }
+
+    /// Uses a connection that has no request, after the keys behind it were checked.
+    func free(_ connection: ModuleConnection) {
+        guard let root = connection.unchecked.popFirst() else {
+            if self.isUnreachable {
+                self.failures = 0
+                self.state.change(nil)
+            }
+            connection.isReady = true
+            self.idle.append(connection)
+            return self.serve()
+        }
+        let deadline = NIODeadline.now() + self.timeLimit
+        connection.send(
+            self.request(KeyRoot.checkMessage, root.name, deadline) { answer in
+                // rule: vault-restarted-module-accepted
+                if case .code(let code) = answer, code.starts(with: root.check) { return }
+                connection.close()
+                let missing = "the module has no key `\(root.name)` with the check digits \(root.check.hex)"
+                self.notReady(answer.reason ?? missing)
+            }
+        )
+    }
+
+    /// Fails the request for which a connection was made.
+    private func notReady(_ reason: String) {
+        if self.waiting.isEmpty { self.note(.failed(reason)) } else { self.waiting.removeFirst().end(.failed(reason)) }
+        self.serve()
+        self.keepOne()
+    }
+
+    /// Counts the failures in a row.
+    ///
+    /// - Parameter name: The key that was used. An expected key that the module lacks is a failure.
+    private func note(_ answer: ModuleAnswer, _ name: RootName? = nil) {
+        guard !self.isUnreachable else { return }
+        if case .busy = answer { return }
+        let lacking = answer == .unknown ? self.expected.first { $0.name == name } : nil
+        guard let reason = answer.reason ?? lacking.map({ "the module has no key `\($0.name)`" }) else {
+            return self.failures = 0
+        }
+        self.failures += 1
+        guard self.isUnreachable else { return }
+        self.state.change(reason)
+        let (open, waiting) = (self.open, self.waiting)
+        self.waiting = []
+        for connection in open { connection.close() }
+        for request in waiting { request.end(.failed(reason)) }
+        self.keepOne()
+    }
+
+    func ended(_ connection: ModuleConnection) {
+        self.open.removeAll { $0 === connection }
+        self.idle.removeAll { $0 === connection }
+        self.keepOne()
+    }
+
+    /// Connects after a pause if there is no connection, so that the daemon's end and its return are noticed.
+    private func keepOne() {
+        guard !self.expected.isEmpty || self.isUnreachable, self.open.isEmpty, self.connecting == 0,
+            self.attempt == nil, !self.isClosed
+        else { return }
+        self.attempt = self.loop.assumeIsolated().scheduleTask(in: Self.pause) {
+            self.attempt = nil
+            if self.open.isEmpty, self.connecting == 0, !self.isClosed { self.connect() }
+        }
+    }
+
+    func close() {
+        self.isClosed = true
+        self.attempt?.cancel()
+        for connection in self.open { connection.close() }
+    }
+}
+
+extension ModuleAnswer {
+    fileprivate var reason: String? {
+        switch self {
+        case .code, .unknown: nil
+        case .busy: "its limit is reached"
+        case .failed(let reason): reason
+        }
+    }
+}
+
+/// A request, from its arrival until it ends.
+private final class ModuleRequest {
+    let line: String
+    var timer: Scheduled<Void>?
+    private var onEnd: ((ModuleAnswer) -> Void)?
+
+    init(line: String, _ onEnd: @escaping (ModuleAnswer) -> Void) {
+        (self.line, self.onEnd) = (line, onEnd)
+    }
+
+    /// Ends the request, at most once.
+    func end(_ answer: ModuleAnswer) {
+        self.timer?.cancel()
+        self.onEnd.take()?(answer)
+    }
+}
+
+/// A connection to the daemon, with at most one request.
+private final class ModuleConnection: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private static let longestLine = 80
+
+    private let channel: any Channel
+    private weak var pool: ModuleConnections?
+    /// The keys that have to be checked before the connection is used.
+    var unchecked: ArraySlice<KeyRoot>
+    /// Whether all keys were checked.
+    var isReady = false
+    var request: ModuleRequest?
+    private var line: [UInt8] = []
+    private var isClosed = false
+
+    init(_ channel: any Channel, of pool: ModuleConnections, unchecked: ArraySlice<KeyRoot>) {
+        (self.channel, self.pool, self.unchecked) = (channel, pool, unchecked)
+    }
+
+    func send(_ request: ModuleRequest) {
+        self.request = request
+        self.channel.writeAndFlush(ByteBuffer(string: request.line), promise: nil)
+    }
+
+    func close() {
+        self.isClosed = true
+        self.channel.close(promise: nil)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        self.line += self.unwrapInboundIn(data).readableBytesView
+        let end = self.line.firstIndex(of: UInt8(ascii: "\n"))
+        if end == nil, self.line.count < Self.longestLine, self.request != nil { return }
+        // A second line, or one without a request, could become the answer to another request.
+        guard let end, end == self.line.count - 1, let answer = ModuleAnswer(line: self.line[..<end]),
+            let request = self.request.take()
+        else { return self.close() }
+        self.line.wipe()
+        self.line = []
+        request.end(answer)
+        if !self.isClosed { self.pool?.free(self) }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        self.pool?.ended(self)
+        self.request.take()?.end(.failed("the daemon closed the connection, or sent no line of the protocol"))
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+}
