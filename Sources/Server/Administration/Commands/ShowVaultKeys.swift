@@ -27,7 +27,8 @@ package struct ShowVaultKeys: AdminCall {
             abstract: "Show the key versions, the values that each seals, and the progress of a rotation.",
             discussion: """
                 Reads every wallet, some hundreds at a time. A version that sealed a value and is not in the key file \
-                is `MISSING`: look for a copy of the file that contains it.
+                is `MISSING`: look for a copy of the file that contains it. IN is the place of the version's root: \
+                the key file, or the module behind `vault.socket`.
 
                   remote-pin-server vault status --lab /tmp/lab
                 """
@@ -62,6 +63,8 @@ package struct VaultKeysReply: Codable, Hashable, Sendable {
         /// Whether the version is needed only for older backups.
         package var retirable: Bool
         package var inKeyFile: Bool
+        /// Whether the root is in a module; omitted for a version that is not in the key file.
+        package var inModule: Bool?
     }
 
     init(_ versions: [VaultKeyUsage], inKeyFile: [UInt32], reseal: ResealProgress? = nil) {
@@ -72,7 +75,8 @@ package struct VaultKeysReply: Codable, Hashable, Sendable {
                 values: $0.values,
                 activeSince: $0.activeSince,
                 retirable: $0.isRetirable,
-                inKeyFile: inKeyFile.contains($0.version)
+                inKeyFile: inKeyFile.contains($0.version),
+                inModule: $0.isInModule
             )
         }
         self.reseal = reseal
@@ -85,10 +89,11 @@ package struct VaultKeysReply: Codable, Hashable, Sendable {
                 !version.inKeyFile
                     ? page.bad("MISSING")
                     : version.active ? page.good("seals") : version.retirable ? "not needed" : "opens",
-                "\(version.values)", version.activeSince?.text ?? "",
+                version.inModule.map { $0 ? "module" : "file" } ?? "", "\(version.values)",
+                version.activeSince?.text ?? "",
             ]
         }
-        page.table(["VERSION", "STATE", "VALUES", "ACTIVE SINCE"], rows)
+        page.table(["VERSION", "STATE", "IN", "VALUES", "ACTIVE SINCE"], rows)
         if let reseal = self.reseal { page.line("resealing: \(reseal.spoken)") }
     }
 }
