@@ -37,6 +37,7 @@ struct ObservationProgramTests {
         // Every metric of the catalog is present, except those of other programs and those without a first time.
         let absent: Set<Substring> = [
             "remote_pin_backup_timestamp_seconds", "remote_pin_audit_verified_timestamp_seconds",
+            "remote_pin_vault_reachable",
             // Those of a store with several servers.
             "remote_pin_lease_age_seconds", "remote_pin_lease_held", "remote_pin_servers_live",
             "remote_pin_database_clock_difference_seconds", "remote_pin_revocation_acknowledgement_seconds",
