@@ -63,7 +63,7 @@ package final class KeyFileVault: Vault {
     package func reload() async throws(KeyFileError) {
         await self.lock.acquire()
         defer { self.lock.release() }
-        try self.use(try await KeyRing(try KeyFile.read(self.path, self.module)))
+        try self.use(try await KeyRing(try KeyFile.read(self.path, self.module), known: self.keys))
     }
 
     private func use(_ fresh: KeyRing) throws(KeyFileError) {
@@ -237,9 +237,9 @@ extension KeyFileVault: RotatingVault {
         defer { self.lock.release() }
         while true {
             let read = try KeyFile.read(self.path, self.module)
-            let file = try await KeyRing(read)
+            let file = try await KeyRing(read, known: self.keys)
             guard file.continues(self.keys) else { throw .otherKeys(self.path) }
-            let ring = try await KeyRing(try await make(file.lines))
+            let ring = try await KeyRing(try await make(file.lines), known: file)
             guard try Self.replace(read, with: ring.lines) else { continue }
             try self.use(ring)
             return ring

@@ -66,11 +66,19 @@ final class KeyRing: Sendable {
     private let attempts: SecretBytes
 
     /// Derives the keys that are kept, once the roots in the module were compared with the file.
-    init(_ lines: KeyFileLines) async throws(KeyFileError) {
+    ///
+    /// - Parameter known: Keys that are derived already.
+    init(_ lines: KeyFileLines, known: KeyRing? = nil) async throws(KeyFileError) {
         try await lines.compareWithModule()
         var (versions, history): ([KeyVersion], [HistoryKeys]) = ([], [])
         do throws(ModuleFailure) {
-            for root in lines.versions { versions.append(try await KeyVersion(root)) }
+            for root in lines.versions {
+                if let version = known?.version(root.name.number), version.root.isSame(as: root) {
+                    versions.append(version)
+                } else {
+                    versions.append(try await KeyVersion(root))
+                }
+            }
             for root in lines.history { history.append(try await HistoryKeys(root)) }
             self.index = try await lines.index.derive(info: Self.info(for: .recoveryCodeIndex))
             self.backup = try await lines.index.derive(info: Self.info(for: .backup))

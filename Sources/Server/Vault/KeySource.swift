@@ -89,6 +89,16 @@ struct KeyRoot: Sendable {
         }
     }
 
+    /// Returns whether the same keys are derived from both.
+    func isSame(as other: KeyRoot) -> Bool {
+        switch (self.source, other.source) {
+        case (.memory(let own), .memory(let other)): own.secret.isEqual(to: other.secret)
+        case (.module(let own), .module(let module)):
+            own === module && self.name == other.name && self.check == other.check
+        case (.memory, .module), (.module, .memory): false
+        }
+    }
+
     var isInModule: Bool { if case .module = self.source { true } else { false } }
 
     /// The message whose code begins with the check value.
