@@ -56,7 +56,11 @@ struct Examination {
         self.checkCertificate()
         if let vault = self.files.vault {
             let versions = vault.versions.map { "\($0)" }.joined(separator: ", ")
-            self.add(.good(.vault, "key versions \(versions); \(vault.activeVersion) seals"))
+            var text = "key versions \(versions); \(vault.activeVersion) seals"
+            if vault.versions.contains(where: { vault.isInModule($0) == true }) {
+                text += "; keep the module's own backup, since its loss is that of every wallet"
+            }
+            self.add(.good(.vault, text))
         }
         await self.checkWitness()
         if self.files.database.flatMap(\.self) == nil { self.checkClock() }
