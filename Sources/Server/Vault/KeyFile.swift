@@ -97,20 +97,6 @@ struct KeyFileLines: Sendable {
             && history.last == versions.last && Set(history).isSuperset(of: versions)
     }
 
-    /// The number of the next version.
-    var next: UInt32 { (self.versions.last?.name.number ?? 0) + 1 }
-
-    /// Adds a version of the sealing keys and the history keys.
-    ///
-    /// The index key does not change, because lookups that use it must keep working.
-    func adding(_ root: KeyRoot, history: KeyRoot, activating: Bool) -> KeyFileLines {
-        var lines = self
-        lines.versions.append(root)
-        lines.history.append(history)
-        if activating { lines.active = root.name.number }
-        return lines
-    }
-
     /// Compares the roots in the module with the check values in the file.
     func compareWithModule() async throws(KeyFileError) {
         guard let module else { return }

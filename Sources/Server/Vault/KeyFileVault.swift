@@ -11,7 +11,8 @@ package import Vocabulary
 /// devices. With roots in a module, the attacker also needs the module.
 package final class KeyFileVault: Vault {
     package let path: String
-    private let module: ModuleKeys?
+    /// The module behind `vault.socket`, if one is set.
+    package let module: ModuleKeys?
     private let ring: Mutex<KeyRing>
     /// Held while the file is read or changed.
     private let lock = AsyncLock()
@@ -77,14 +78,6 @@ package final class KeyFileVault: Vault {
 
     /// The reason the module cannot be used, or nil if it can, or if no version's keys are in a module.
     package var problem: String? { self.keys.moduleKeys.isEmpty ? nil : self.module?.problem }
-
-    /// Calls `observe` with the reason whenever the module becomes unreachable, and with nil when it can be used again.
-    ///
-    /// Returns false without a module.
-    package func onChange(_ observe: @escaping @Sendable (_ problem: String?) -> Void) -> Bool {
-        self.module?.onChange(observe)
-        return self.module != nil
-    }
 
     /// The version currently used for sealing.
     package var activeVersion: UInt32 { self.keys.active.number }
@@ -189,18 +182,24 @@ extension KeyFileVault: RotatingVault {
 
     package func addVersion(activating: Bool) async throws(KeyFileError) -> UInt32 {
         try await self.change { lines throws(KeyFileError) in
-            let key = RootName(kind: .key, number: lines.next)
-            let history = RootName(kind: .history, number: lines.next)
+            // The index key does not change, because lookups that use it must keep working.
+            var lines = lines
+            let number = (lines.versions.last?.name.number ?? 0) + 1
+            var key = KeyRoot.random(RootName(kind: .key, number: number))
+            var history = KeyRoot.random(RootName(kind: .history, number: number))
             do throws(ModuleFailure) {
-                if let module = lines.module, let root = try await KeyRoot.find(key, in: module),
-                    let other = try await KeyRoot.find(history, in: module)
+                if let module = lines.module, let root = try await KeyRoot.find(key.name, in: module),
+                    let other = try await KeyRoot.find(history.name, in: module)
                 {
-                    return lines.adding(root, history: other, activating: activating)
+                    (key, history) = (root, other)
                 }
             } catch {
                 throw lines.unreachable
             }
-            return lines.adding(.random(key), history: .random(history), activating: activating)
+            lines.versions.append(key)
+            lines.history.append(history)
+            if activating { lines.active = number }
+            return lines
         }.versions.last?.number ?? 0
     }
 

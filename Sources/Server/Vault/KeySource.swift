@@ -63,21 +63,19 @@ struct KeyRoot: Sendable {
         (self.name, self.check, self.source) = (name, check, .module(module))
     }
 
-    /// Returns nil if the root is not 32 bytes long.
-    init?(_ name: RootName, _ secret: consuming SecretBytes) {
-        guard secret.count == Self.byteCount else { return nil }
-        let root = MemoryRoot(secret)
+    private init(_ name: RootName, _ root: MemoryRoot) {
         (self.name, self.source) = (name, .memory(root))
         self.check = root.key.derive(info: Self.checkInfo, count: Self.checkByteCount).exposedBytes()
     }
 
-    /// Creates a root from the operating system's generator.
-    static func random(_ name: RootName) -> KeyRoot {
-        guard let root = KeyRoot(name, .random(count: Self.byteCount)) else {
-            preconditionFailure("a new root has the length of a root")
-        }
-        return root
+    /// Returns nil if the root is not 32 bytes long.
+    init?(_ name: RootName, _ secret: consuming SecretBytes) {
+        guard secret.count == Self.byteCount else { return nil }
+        self.init(name, MemoryRoot(secret))
     }
+
+    /// Creates a root from the operating system's generator.
+    static func random(_ name: RootName) -> KeyRoot { KeyRoot(name, MemoryRoot(.random(count: Self.byteCount))) }
 
     /// Returns the root that the module has under this name, or nil if it has none.
     static func find(_ name: RootName, in module: ModuleKeys) async throws(ModuleFailure) -> KeyRoot? {

@@ -112,11 +112,11 @@ struct ServerWatch: Sendable {
 
     /// Exports and logs whether the module with the vault's keys can be used, if one is set.
     func watch(_ vault: KeyFileVault, log: Logger) {
-        let hasModule = vault.onChange { problem in
+        guard let module = vault.module else { return }
+        module.onChange { problem in
             guard let problem else { return log.notice("the vault's module can be used again") }
             log.error("the vault's module cannot be used; no session opens", metadata: ["reason": "\(problem)"])
         }
-        guard hasModule else { return }
         self.registry.probe("remote_pin_vault_reachable") { vault.problem == nil ? 1 : 0 }
     }
 
