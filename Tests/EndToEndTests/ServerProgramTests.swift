@@ -118,6 +118,14 @@ struct ServerProgramTests {
         #expect(missing.exitCode == 74)
         #expect(missing.output.contains("no store exists at"), "\(missing.output)")
         #expect(!DurableFile.exists(store))
+        // SQLite's user_version, from a newer server than this one.
+        var newer = bytes
+        newer.replaceSubrange(60..<64, with: [0, 0, 3, 231])
+        try DurableFile.write(newer, to: store)
+        let downgraded = try await server("serve", lab.path)
+        #expect(downgraded.exitCode == 78)
+        #expect(downgraded.output.contains("the store has version 999"), "\(downgraded.output)")
+        #expect(try DurableFile.read(store, atMost: 1 << 24) == newer)
         try DurableFile.write(bytes, to: store)
         let running = try await ServerProcess.start(["serve", lab.path])
         #expect(await running.terminate() == 0)

@@ -246,7 +246,7 @@ must phone phone unlock >"$work/unlock.out"
 ends 13 phone lost unlock >"$work/revoked.out" 2>&1
 must page -o /dev/null
 
-say "downgrade: a server that does not know the store's format serves nothing and says what to do"
+say "downgrade: a server that does not know the store's format is not retried, and says what to do"
 inside systemctl stop remote-pin-server
 store=$root/var/lib/remote-pin/lab/server/data/wallets.db
 format() { python3 -c 'import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute(sys.argv[2])' "$store" "$1"; }
@@ -254,6 +254,7 @@ format 'PRAGMA user_version = 999'
 must upgrade older
 must test "$(version)" = 0.0.1
 fails inside systemctl start remote-pin-server 2>/dev/null
+must test "$(property remote-pin-server ExecMainStatus) $(property remote-pin-server NRestarts)" = "78 0"
 must inside journalctl --no-pager -u remote-pin-server --grep 'use the server that wrote it' >/dev/null
 fails is_running server
 must upgrade debs

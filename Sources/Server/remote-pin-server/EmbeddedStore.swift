@@ -72,7 +72,8 @@ struct EmbeddedStore {
         case .inUse: kind = .unavailable
         // rule: programs-damaged-store-restarted
         case .damaged, .notAStore, .backup, .moved, .otherSchema, .foreignFile: kind = .operatorMustAct
-        case .newerVersion, .missing, .diskFull, .files: kind = .files
+        case .newerVersion: kind = .configuration
+        case .missing, .diskFull, .files: kind = .files
         }
         return StartFailure(kind, "the store in \(self.folder) cannot be used: \(error)")
     }
