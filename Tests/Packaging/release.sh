@@ -67,9 +67,10 @@ for path in sys.argv[1:]:
     missing = {"swift-nio", "swift-crypto", "libssl3", "Swift runtime and Foundation"} - set(names)
     if missing:
         sys.exit(f"{path} lacks {missing}")
-    # The server links the database, the portal does not; the web server the other way round.
-    found = {"grdb.swift", "hummingbird"} & set(names)
-    expected = {"hummingbird"} if "portal" in path else {"grdb.swift"} | ({"hummingbird"} if "oci" in path else set())
+    # Only the portal links the web server, and only the tools the histogram.
+    found = {"hdrhistogram-swift", "hummingbird"} & set(names)
+    serves_web = "portal" in path or "oci" in path
+    expected = {"hummingbird"} if serves_web else {"hdrhistogram-swift"} if "tools" in path else set()
     if found != expected:
         sys.exit(f"{path} has {found}, not {expected}")
     if path.endswith("oci.tar.cdx.json") and not names["libssl3"].get("hashes"):

@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = {
     "remote-pin-server.deb": ["remote-pin-server"], "remote-pin-portal.deb": ["remote-pin-portal"],
-    "remote-pin-tools.deb": ["remote-pin-lab", "wallet", "pin-load"],
+    "remote-pin-keys.deb": ["remote-pin-keys"], "remote-pin-tools.deb": ["remote-pin-lab", "wallet", "pin-load"],
     "remote-pin-server.tar": ["remote-pin-server", "remote-pin-portal"],
 }
 
