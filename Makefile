@@ -156,10 +156,6 @@ simulate-build: packages-run
 simulate: simulate-build ## simulate servers and wallets with faults; SEED=37 or SEEDS=200, SIMULATE=--help
 	$(RUN_SIMULATOR) $(if $(SEED),SEED=$(SEED),SEEDS=$(SEEDS)) $(SIMULATE)
 
-.PHONY: simulate-night
-simulate-night: simulate-build ## simulate further seeds until a violation or Ctrl-C
-	$(RUN_SIMULATOR) --night $(SIMULATE)
-
 FAULTS :=
 
 .PHONY: faults
@@ -182,9 +178,11 @@ cluster: packages-cluster cluster-programs ## operators: three servers on a Post
 cluster-test: packages-cluster cluster-programs ## PIN checks through servers on a PostgreSQL cluster with failovers; fail if a promise is broken; 3 minutes
 	Tests/Cluster/run.py test $(CLUSTER) --programs "$$(swift build --show-bin-path)"
 
+DURATION := 10m
+
 .PHONY: cluster-prove
-cluster-prove: packages-cluster cluster-programs ## the same for ten minutes and with every fault
-	Tests/Cluster/run.py test $(CLUSTER) --duration 10m --faults all --programs "$$(swift build --show-bin-path)"
+cluster-prove: packages-cluster cluster-programs ## the same for ten minutes and with every fault; DURATION=10m
+	Tests/Cluster/run.py test $(CLUSTER) --duration $(DURATION) --faults all --programs "$$(swift build --show-bin-path)"
 
 .PHONY: cluster-programs
 cluster-programs:
@@ -233,6 +231,12 @@ TARGET :=
 .PHONY: fuzz
 fuzz: packages-run ## fuzz messages, conversations, evidence and files with the address sanitizer; SECONDS=180, TARGET="server wal"
 	Tests/Fuzz/run.sh $(SECONDS) $(TARGET)
+
+HOURS := 8
+
+.PHONY: night
+night: packages-run packages-cluster ## fuzz, soak, cluster and simulator for HOURS=8; one report in .build-night
+	Tests/night.py $(HOURS)
 
 .PHONY: interop
 interop: packages-interop ## test the server with a Python wallet written from docs/protocol.md
@@ -315,7 +319,7 @@ deb-test: deb ## as root: test the packages from install to purge, in a chroot a
 
 .PHONY: clean
 clean: ## everyone: remove build products
-	rm -rf .build .build-asan .build-tsan .build-mutants .build-deb .build-fuzz
+	rm -rf .build .build-asan .build-tsan .build-mutants .build-deb .build-fuzz .build-night
 
 # Lists and installs missing packages, with sudo unless run as root.
 define install_packages

@@ -559,6 +559,37 @@ class Bench:
             ratios.append(shares[0] / shares[1])
         return [("two threads / one", middle(ratios), "≤ 1.2", f"at {rate:,}/s")]
 
+    def soak(self):
+        """resident memory and descriptors of a server at 250 checks per second, at the end / after a minute"""
+        lab = self.lab("soak")
+        with self.server(lab) as pid:
+            wallets = self.wallets(lab, 1000)
+            plan = ["--profile", "soak", "--warmup", "0s", "--stages"]
+            self.load(lab, wallets, *plan, "60s:=250/s")
+            before = self.descriptors(pid)
+            run = self.load(lab, wallets, *plan, f"{self.options.soaked}s:=250/s")
+            after = self.descriptors(pid)
+        sizes = [interval["gauges"].get("serverResidentBytes") for interval in run["intervals"]]
+        sizes = [size / 1024 / 1024 for size in sizes if size]
+        few = min(10, len(sizes) // 2)
+        first, last = sum(sizes[:few]) / few, sum(sizes[-few:]) / few
+        label = f"memory after {self.options.soaked:,} s at 250/s / after 60 s"
+        checks, rate = run["totals"]["count"], run["totals"]["ratePerSecond"]
+        text = f"{last:.1f} MiB, {first:.1f} MiB; {checks:,} checks, {rate:.0f}/s"
+        return [
+            (label, last / first, "≤ 1.01", text),
+            ("descriptors that it left", after - before, "≤ 0", f"{before} without a connection"),
+        ]
+
+    @staticmethod
+    def descriptors(pid):
+        """Returns the number of descriptors of a process once its connections are closed."""
+        counts = []
+        for _ in range(50):
+            counts.append(len(os.listdir(f"/proc/{pid}/fd")))
+            time.sleep(0.1)
+        return min(counts)
+
 
 AIMS = {
     "checks": Bench.checks,
@@ -572,6 +603,7 @@ AIMS = {
     "threads": Bench.threads,
     "start": Bench.start,
     "chores": Bench.chores,
+    "soak": Bench.soak,
 }
 
 
@@ -612,6 +644,7 @@ def main():
     )
     parser.add_argument("--started", type=int, default=10_000_000, help="wallets for the start (10,000,000: 18 GB)")
     parser.add_argument("--seconds", type=int, default=6, help="length of each run (6)")
+    parser.add_argument("--soaked", type=int, default=600, help="seconds of the soak (600)")
     parser.add_argument("--together", action="store_true", help="let server and load tool share all cores")
     parser.add_argument("--rounds", type=int, default=5, help="rounds; the median counts (5)")
     options = parser.parse_args()

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Fuzzes the inputs of the programs with coverage guidance (libFuzzer) and the address sanitizer.
 #
-#   Tests/Fuzz/run.sh SECONDS [TARGET…]    all targets by default, JOBS at a time (the number of processors)
+#   Tests/Fuzz/run.sh SECONDS [TARGET…]    all targets by default, JOBS at a time (the number of processors); 0 builds
 #
 # A target begins with the inputs in Tests/Fuzz/Corpus, those that the program makes (`fuzz --prepare`), and the
 # evidence of real devices if it is installed (in REMOTE_PIN_VECTORS or ../shared/vectors/attestation). Its corpus grows
@@ -46,6 +46,7 @@ FUZZ=$(REMOTE_PIN_FUZZER=$archive swift build "${options[@]}" --show-bin-path)/f
 export TMPDIR FUZZ SWIFT_BACKTRACE=enable=no
 export ASAN_OPTIONS="detect_leaks=0:suppressions=$PWD/Tests/address-sanitizer.suppressions"
 
+[ "$seconds" != 0 ] || exit 0
 targets=("$@")
 [ $# -gt 0 ] || mapfile -t targets < <("$FUZZ" --list)
 jobs=${JOBS:-$(nproc)}

@@ -16,8 +16,6 @@ struct Options {
 
     var mode = Mode.children
     var seeds: ClosedRange<UInt64> = 1...200
-    /// True to go on with further seeds until a signal.
-    var isEndless = false
     var printsTrace = false
     /// False to print a violation as it is found.
     var shrinks = true
@@ -35,7 +33,6 @@ struct Options {
             switch (parts[0], parts.count > 1 ? parts[1] : nil) {
             case ("--help", nil), ("-h", nil): throw Problem(text: Self.help, isHelp: true)
             case ("--trace", nil): self.printsTrace = true
-            case ("--night", nil): (self.isEndless, self.seeds) = (true, Self.randomStart()...UInt64.max)
             case ("--batch", nil): self.mode = .batch
             case ("--twice", nil): self.runsTwice = true
             case ("--quick", nil): self.shrinks = false
@@ -55,8 +52,6 @@ struct Options {
             }
         }
     }
-
-    private static func randomStart() -> UInt64 { .random(in: 1_000_000...1_000_000_000_000) }
 
     /// Reads `200` or `1000-1200`.
     private static func range(_ text: String) throws(Problem) -> ClosedRange<UInt64> {
@@ -81,7 +76,6 @@ struct Options {
           simulate SEED=37                one seed; prints its faults
           simulate SEED=37 --trace        and all of its events
           simulate SEED=37 FAULTS=0,4     with these of its faults only
-          simulate --night                further seeds from a random one on, until a violation or Ctrl-C
           simulate SEEDS=20 --twice       each seed in two processes, whose traces must be equal
 
         A violation ends the search. Its faults are removed one after the other as long as the violation remains, and
