@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Runs `wallet app` in a separate terminal against a running lab, and writes its screens as an SVG.
+"""Makes the pictures beside this file; nothing is drawn by hand.
 
-    docs/pictures/capture.py LAB [PROGRAMS]    # writes docs/pictures/app.svg; needs tmux
+    docs/pictures/capture.py LAB [PROGRAMS]    # writes app.svg and load.svg; needs tmux
+    docs/pictures/capture.py                   # writes load.svg
 
-Nothing is drawn by hand: the pictures are tmux's captures, colors included.
+app.svg has tmux's captures of `wallet app`, which runs in a separate terminal against the running lab, colors included.
+load.svg has figures and plots of the page that the tests of the load report compare.
 """
 import html, os, re, subprocess, sys, tempfile, time
 
@@ -64,7 +66,51 @@ def svg(pictures):
     return "\n".join(filter(None, rows)) + "\n</svg>\n"
 
 
-def main(lab, programs=".build/debug"):
+def report_svg(page):
+    """The head of a report of pin-load: verdict, figures, and two of its plots, in the page's own colors."""
+    style = page[page.index(":root"):page.index("* { box")] + page[page.index(".line {"):page.index(".hint {")]
+    font = 'text { font-family: system-ui, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif; }'
+    rows = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 780 410"><style>{style}{font}</style>',
+        '<rect width="780" height="410" rx="8" fill="var(--paper)"/>',
+    ]
+
+    def write(x, y, size, text, color="ink", weight="normal"):
+        fill = f'style="fill: var(--{color})" font-size="{size}" font-weight="{weight}"'
+        rows.append(f'<text x="{x}" y="{y}" {fill}>{text}</text>')
+
+    def card(x, y, width, height):
+        rows.append(f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="8" fill="var(--card)"/>')
+
+    result, verdict = re.search(r'class="verdict (\w+)">(.*?)</p>', page).groups()
+    color = "good" if result == "passed" else "bad"
+    verdict = verdict.replace(" <small>", ": ").replace("</small>", "")
+    write(16, 32, 20, f'PIN load <tspan style="fill: var(--{color})" font-size="14">{verdict}</tspan>', weight="bold")
+    write(16, 52, 12, re.search(r'class="about">(.*?) · <time', page)[1], "soft")
+    tiles = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd><dd class=\"detail\">(.*?)</dd>", page)
+    kept = [tile for tile in tiles if tile[0] in ("verdicts", "p50", "p99", "violations")]
+    for number, (name, value, detail) in enumerate(kept):
+        x = 16 + number * 189
+        card(x, 64, 181, 62)
+        write(x + 10, 81, 11, name, "soft")
+        write(x + 10, 102, 18, value, weight="bold")
+        write(x + 10, 118, 11, detail, "soft")
+    for number, figure in enumerate(re.findall(r"<figure>(.*?)</figure>", page, re.S)[:2]):
+        x = 16 + number * 378
+        card(x, 134, 370, 262)
+        write(x + 10, 153, 13, re.search(r"<h2>(.*?)</h2>", figure)[1], weight="bold")
+        place = x + 10
+        for key, name in re.findall(r'(<path class="line[^>]*/>)</svg>(.*?)</li>', figure):
+            rows.append(f'<g transform="translate({place} 160)">{key}</g>')
+            write(place + 28, 168, 11, name, "soft")
+            place += 40 + 6 * len(name)
+        plot = figure[figure.rindex("<g class"):figure.rindex("</svg>")]
+        rows.append(f'<g transform="translate({x + 5} 172) scale(.97)">')
+        rows.append(re.sub(r'<rect class="hint".*?</rect>|<title>.*?</title>', "", plot, flags=re.S).strip() + "</g>")
+    return "\n".join(rows) + "\n</svg>\n"
+
+
+def app_svg(lab, programs=".build/debug"):
     pictures = []
     with tempfile.TemporaryDirectory() as folder:
         app = f"{programs}/wallet app --lab {lab} --home {folder}/phone --platform ios --biometrics face"
@@ -80,8 +126,18 @@ def main(lab, programs=".build/debug"):
                     pictures.append(tmux("capture-pane", "-p", "-e"))
         finally:
             tmux("kill-server")
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "app.svg"), "w", encoding="utf-8") as file:
-        file.write(svg(pictures))
+    return svg(pictures)
+
+
+def main(*arguments):
+    here = os.path.dirname(os.path.abspath(__file__))
+    with open(f"{here}/../../Tests/LoadReportTests/Goldens/sample.html", encoding="utf-8") as file:
+        made = {"load.svg": report_svg(file.read())}
+    if arguments:
+        made["app.svg"] = app_svg(*arguments)
+    for name, text in made.items():
+        with open(f"{here}/{name}", "w", encoding="utf-8") as file:
+            file.write(text)
 
 
 main(*sys.argv[1:])
