@@ -92,12 +92,10 @@ final class ServerRun {
             platform: .android,
             hardwareKey: phone.hardware.publicKey,
             appID: "explorer",
-            environment: "",
-            pinKey: phone.first.publicKey,
-            pinKeyID: phone.firstID
+            environment: ""
         )
         guard let record else { preconditionFailure("the id of the app is short") }
-        let (bytes, wallet, code) = (record.bytes, phone.walletID, phone.deletionCode)
+        let (wallet, code) = (phone.walletID, phone.deletionCode)
         let derived: Result<WalletKeys, VaultError> = self.queue.value {
             do throws(VaultError) {
                 return .success(try await vault.keys(of: wallet, opening: []))
@@ -109,10 +107,11 @@ final class ServerRun {
         func sealed(_ bytes: [UInt8], _ field: VaultField) throws -> Sealed {
             try keys.seal(.init(copying: bytes), as: field)
         }
+        let pinKey = try sealed(phone.first.publicKey.bytes, .pin)
         return NewRegistration(
             walletID: wallet,
             hardwareKeyDigest: .of(phone.hardware.publicKey.bytes),
-            identity: vault.sealIdentity(.init(copying: bytes), of: wallet),
+            identity: try vault.sealIdentity(LayeredIdentity(pinKey: pinKey, facts: record.bytes), of: wallet),
             pinKeyID: phone.firstID,
             unlockShare: try sealed([UInt8](repeating: 1, count: 32), .unlockShare),
             presenceShare: try sealed([UInt8](repeating: 2, count: 32), .presenceShare),

@@ -17,12 +17,10 @@ private func identity(pin: UInt8 = 1) throws -> OpenedIdentity {
             platform: .iOS,
             hardwareKey: key(9),
             appID: "ABCDE12345.org.example.wallet",
-            environment: "production",
-            pinKey: key(pin),
-            pinKeyID: .random()
+            environment: "production"
         )
     )
-    return OpenedIdentity(record: record, sealed: [pin])
+    return OpenedIdentity(record: record, pinKey: try key(pin), sealedPINKey: [], sealed: [pin])
 }
 
 /// A machine with a session that ends a minute after `start`.
@@ -138,16 +136,14 @@ struct ConnectionStateMachineTests {
 struct IdentityRecordTests {
     @Test("a record decodes to the encoded one, and all records have one length")
     func roundTrip() throws {
-        for appID in ["a.b", String(repeating: "x", count: 255)] {
+        for appID in ["a.b", String(repeating: "x", count: 223)] {
             for (platform, environment) in [(Platform.android, ""), (.iOS, "development")] {
                 let record = try #require(
                     IdentityRecord(
                         platform: platform,
                         hardwareKey: key(1),
                         appID: appID,
-                        environment: environment,
-                        pinKey: key(2),
-                        pinKeyID: .random()
+                        environment: environment
                     )
                 )
                 #expect(record.bytes.count == IdentityRecord.byteCount)
@@ -161,15 +157,13 @@ struct IdentityRecordTests {
         let record = IdentityRecord(
             platform: .android,
             hardwareKey: try key(1),
-            appID: String(repeating: "x", count: 256),
-            environment: "",
-            pinKey: try key(2),
-            pinKeyID: .random()
+            appID: String(repeating: "x", count: 224),
+            environment: ""
         )
         #expect(record == nil)
     }
 
-    @Test("malformed bytes are rejected", arguments: [0, 1, 2, 67, 148, 404, 435])
+    @Test("malformed bytes are rejected", arguments: [0, 1, 2, 67, 291, 322])
     func damaged(position: Int) throws {
         var bytes = try identity().record.bytes
         bytes[position] = 0xFF

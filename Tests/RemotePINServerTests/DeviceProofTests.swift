@@ -19,9 +19,7 @@ struct DeviceProofTests {
                 platform: platform,
                 hardwareKey: key.publicKey,
                 appID: "ABCDE12345.org.example.wallet",
-                environment: platform == .iOS ? "production" : "",
-                pinKey: SigningKey().publicKey,
-                pinKeyID: .random()
+                environment: platform == .iOS ? "production" : ""
             )
         )
     }

@@ -82,8 +82,66 @@ struct SessionKeysTests {
             let session = try await wallet.openSession()
             try await Self.rotate(server)
             self.state.setUnreachable(true)
+            guard
+                case .refused(.unavailable) = VerdictSummary(try await session.changePIN(from: "135790", to: "246802"))
+            else {
+                Issue.record("a PIN key was sealed without the active version")
+                return
+            }
+            self.state.setUnreachable(false)
             let change = VerdictSummary(try await session.changePIN(from: "135790", to: "246802"))
             #expect(change == .refused(.sessionRequired))
+        }
+    }
+
+    @Test("a new PIN key is sealed with the active version in both layers, which the session gets before the judgment")
+    func changeUnderActiveVersion() async throws {
+        try await InProcessServer.run(self.optionsWithoutMaintenance) { server in
+            let wallet = try await server.wallet()
+            let session = try await wallet.openSession()
+            _ = try await server.vault.addVersion(activating: true)
+            self.state.setUnreachable(true)
+            guard
+                case .refused(.unavailable) = VerdictSummary(try await session.changePIN(from: "000000", to: "246802"))
+            else {
+                Issue.record("judged without the active version")
+                return
+            }
+            self.state.setUnreachable(false)
+            #expect(try await server.pinState(wallet) == .open(attemptsLeft: 4, finalRound: false))
+            #expect(VerdictSummary(try await session.changePIN(from: "135790", to: "246802")) == .pinChanged)
+            let sealed = try await server.values().identity
+            let layers = try server.vault.openIdentity(sealed, of: wallet.walletID)
+            for layer in [sealed, layers.pinKey] { #expect(server.vault.keyVersion(of: layer) == 2) }
+            #expect(try await wallet.openSession().check("246802") == wallet.unlockShare.asValid)
+        }
+    }
+
+    @Test("all sealed identities have one length, whatever the platform and the app")
+    func oneLength() async throws {
+        try await InProcessServer.run { server in
+            for platform in Platform.allCases { _ = try await server.wallet(platform) }
+            let wallets = try await server.store.sealedValues(after: nil, limit: 2)
+            #expect(wallets.map(\.values.identity.count) == [452, 452])
+        }
+    }
+
+    @Test("an identity with the PIN key of another wallet is rejected, and no PIN is judged")
+    func foreignPINKey() async throws {
+        try await InProcessServer.run { server in
+            let (wallet, other) = (try await server.wallet(), try await server.wallet(pin: "246802"))
+            let stored = try await server.store.sealedValues(after: nil, limit: 2)
+            var layers = try server.vault.openIdentity(stored[0].values.identity, of: wallet.walletID)
+            layers.pinKey = try server.vault.openIdentity(stored[1].values.identity, of: other.walletID).pinKey
+            let mixed = try server.vault.sealIdentity(layers, of: wallet.walletID)
+            for identity in [mixed, stored[1].values.identity] {
+                try await server.edit(wallet) { $0.identity = identity }
+                let connection = try await server.endpoint.greet()
+                let call = try await wallet.sessionCall(on: connection)
+                #expect(await connection.answer(.openSession(call)) == .refused(.internal))
+            }
+            let altered = "a sealed value was altered or belongs to another wallet"
+            #expect(server.log.lines.count { $0.contains(altered) } == 2)
         }
     }
 
@@ -180,6 +238,8 @@ struct SessionKeysTests {
             try await server.give(RestoreSolution())
             // The session has no keys, so no PIN is judged in it.
             for pin in ["000000", "135790"] { #expect(try await early.check(pin) == .refused(.sessionRequired)) }
+            let change = VerdictSummary(try await early.changePIN(from: "135790", to: "246802"))
+            #expect(change == .refused(.sessionRequired))
             #expect(try await server.pinState(wallet) == .open(attemptsLeft: 4, finalRound: false))
             #expect(try await wallet.openSession().check("135790") == wallet.unlockShare.asValid)
         }

@@ -40,11 +40,13 @@ struct WatchedVault: Vault {
         return keys
     }
 
-    func sealIdentity(_ identity: borrowing SecretBytes, of wallet: WalletID) -> [UInt8] {
-        self.vault.sealIdentity(identity, of: wallet)
+    var activeVersion: UInt32 { self.vault.activeVersion }
+
+    func sealIdentity(_ identity: LayeredIdentity, of wallet: WalletID) throws(VaultError) -> [UInt8] {
+        try self.vault.sealIdentity(identity, of: wallet)
     }
 
-    func openIdentity(_ sealed: [UInt8], of wallet: WalletID) throws(VaultError) -> SecretBytes {
+    func openIdentity(_ sealed: [UInt8], of wallet: WalletID) throws(VaultError) -> LayeredIdentity {
         try self.vault.openIdentity(sealed, of: wallet)
     }
 

@@ -84,10 +84,23 @@ extension InProcessServer {
     /// Flips a bit of a wallet's sealed identity, as a faulty disk does; the first four bytes are
     /// its key's version.
     package func damage(_ wallet: TestWallet, at place: Int = 40) async throws {
+        try await self.replaceIdentity(of: wallet) { $0[place] ^= 8 }
+    }
+
+    /// Flips a bit of the sealed PIN key in a wallet's identity, whose outer layer still opens.
+    package func damagePINKey(of wallet: TestWallet) async throws {
+        try await self.replaceIdentity(of: wallet) { sealed in
+            var layers = try self.vault.openIdentity(sealed, of: wallet.walletID)
+            layers.pinKey[40] ^= 8
+            sealed = try self.vault.sealIdentity(layers, of: wallet.walletID)
+        }
+    }
+
+    private func replaceIdentity(of wallet: TestWallet, _ body: (inout Sealed) throws -> Void) async throws {
         let all = try await self.store.sealedValues(after: nil, limit: 100)
         let old = try (all.first { $0.walletID == wallet.walletID }).orThrow().values
         var new = old
-        new.identity[place] ^= 8
+        try body(&new.identity)
         try await self.store.replace([SealedReplacement(walletID: wallet.walletID, old: old, new: new)])
     }
 

@@ -1,4 +1,3 @@
-internal import Secrets
 internal import Statements
 internal import Vault
 internal import Vocabulary
@@ -16,11 +15,13 @@ struct FailingVault: Vault, @unchecked Sendable {
         return try await self.vault.keys(of: wallet, opening: sealed)
     }
 
-    func sealIdentity(_ identity: borrowing SecretBytes, of wallet: WalletID) -> [UInt8] {
-        self.vault.sealIdentity(identity, of: wallet)
+    var activeVersion: UInt32 { self.vault.activeVersion }
+
+    func sealIdentity(_ identity: LayeredIdentity, of wallet: WalletID) throws(VaultError) -> [UInt8] {
+        try self.vault.sealIdentity(identity, of: wallet)
     }
 
-    func openIdentity(_ sealed: [UInt8], of wallet: WalletID) throws(VaultError) -> SecretBytes {
+    func openIdentity(_ sealed: [UInt8], of wallet: WalletID) throws(VaultError) -> LayeredIdentity {
         try self.vault.openIdentity(sealed, of: wallet)
     }
 

@@ -15,15 +15,19 @@ import Vocabulary
 struct DamagedWalletsTests {
     @Test(
         "a restore names the damaged wallets, ends them on request and on record, and restores all others",
-        arguments: [40, 3]
+        arguments: [40, 3, nil]
     )
-    func restored(place: Int) async throws {
+    func restored(place: Int?) async throws {
         try await InProcessServer.run { server in
             var wallets: [TestWallet] = []
             for _ in 0..<3 { wallets.append(try await server.wallet()) }
             try await VaultHistory.check(server.vault, of: server.store, at: server.clock.now())
             let damaged = wallets[1].walletID
-            try await server.damage(wallets[1], at: place)
+            if let place {
+                try await server.damage(wallets[1], at: place)
+            } else {
+                try await server.damagePINKey(of: wallets[1])
+            }
             let backup = try await server.backup("one")
             await server.stop()
             let refused = await #expect(throws: RestoreFailure.damagedWallets([damaged])) {

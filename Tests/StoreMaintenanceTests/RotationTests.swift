@@ -158,10 +158,9 @@ struct RotationTests {
             for _ in 0..<4 { _ = try await KeyFileVault(foreign).addVersion(activating: true) }
             let before = try await server.store.sealedValues(after: nil, limit: 1)[0].values
             var after = before
-            after.identity = try await KeyFileVault(foreign).sealIdentity(
-                SecretBytes(copying: [UInt8](repeating: 0, count: before.identity.count - 32)),
-                of: wallet.walletID
-            )
+            let facts = try server.vault.openIdentity(before.identity, of: wallet.walletID).facts
+            let layers = LayeredIdentity(decoy: facts, version: 5)
+            after.identity = try await KeyFileVault(foreign).sealIdentity(layers, of: wallet.walletID)
             let replacement = SealedReplacement(walletID: wallet.walletID, old: before, new: after)
             try await server.store.replace([replacement])
             let keys = try await Self.versions(server)

@@ -14,7 +14,9 @@ private func seal(
     _ field: VaultField = .unlockShare,
     _ wallet: WalletID
 ) async throws -> [UInt8] {
-    guard field != .identity else { return vault.sealIdentity(SecretBytes(copying: bytes), of: wallet) }
+    guard field != .identity else {
+        return try vault.sealIdentity(LayeredIdentity(decoy: bytes, version: vault.activeVersion), of: wallet)
+    }
     return try await vault.keys(of: wallet, opening: []).seal(SecretBytes(copying: bytes), as: field)
 }
 
@@ -25,8 +27,9 @@ private func opened(
     _ field: VaultField = .unlockShare,
     _ wallet: WalletID
 ) async throws -> [UInt8]? {
+    guard field != .identity else { return try? vault.openIdentity(sealed, of: wallet).facts }
     let keys = try await vault.keys(of: wallet, opening: [sealed])
-    return try? vault.open(sealed, as: field, with: keys).exposedBytes()
+    return try? keys.open(sealed, as: field).exposedBytes()
 }
 
 @Suite("The vault of a key file")
@@ -46,7 +49,8 @@ struct KeyFileVaultTests {
             let sealed = try await seal(vault, secret, field, self.wallet)
             let again = try await seal(vault, secret, field, self.wallet)
             #expect(sealed != again)
-            #expect(sealed.count == count + 4 + SecretBytes.sealOverhead && again.count == sealed.count)
+            let inner = field == .identity ? LayeredIdentity.pinKeyByteCount : 0
+            #expect(sealed.count == inner + count + 4 + SecretBytes.sealOverhead && again.count == sealed.count)
             let fresh = try await fixture.again()
             #expect(try await opened(fresh, sealed, field, self.wallet) == secret)
         }
@@ -83,9 +87,11 @@ struct KeyFileVaultTests {
         let data = VaultField.unlockShare.associatedData(of: self.wallet)
         let key = try await version.key(of: other)
         #expect(throws: VaultError.notOurs) { _ = try key.open(sealed, data) }
-        let identity = vault.sealIdentity(SecretBytes(copying: [1]), of: self.wallet)
+        let layers = LayeredIdentity(decoy: [1], version: 1)
+        let identity = try vault.sealIdentity(layers, of: self.wallet)
         let named = VaultField.identity.associatedData(of: self.wallet)
-        #expect(try version.identityKey(of: self.wallet).open(identity, named).exposedBytes() == [1])
+        let opened = try version.identityKey(of: self.wallet).open(identity, named).exposedBytes()
+        #expect(opened == layers.pinKey + [1])
         #expect(throws: VaultError.notOurs) { _ = try version.identityKey(of: other).open(identity, named) }
     }
 

@@ -36,13 +36,14 @@ struct ModuleRootTests {
         let before = fixture.vault
         let keys = try await before.keys(of: self.wallet, opening: [])
         let share = try keys.seal(SecretBytes(copying: [1]), as: .unlockShare)
-        let identity = before.sealIdentity(SecretBytes(copying: [2]), of: self.wallet)
+        let layers = LayeredIdentity(decoy: [2], version: 1)
+        let identity = try before.sealIdentity(layers, of: self.wallet)
         let daemon = try FakeModule(at: "\(fixture.file.folder)/other", rootsOf: fixture.file.path)
         try await daemon.start()
         let after = try await KeyFileVault(fixture.file.path, module: ModuleKeys(socket: daemon.path))
         let moved = try await after.keys(of: self.wallet, opening: [share])
         #expect(try moved.open(share, as: .unlockShare).exposedBytes() == [1])
-        #expect(try after.openIdentity(identity, of: self.wallet).exposedBytes() == [2])
+        #expect(try after.openIdentity(identity, of: self.wallet) == layers)
         for use in MACUse.allCases { #expect(after.mac([3], for: use) == before.mac([3], for: use)) }
         #expect(after.receiptKeys(upTo: 1) == before.receiptKeys(upTo: 1) && after.check(of: 1) == before.check(of: 1))
         #expect(before.isInModule(1) == false && after.isInModule(1) == true && after.isInModule(2) == nil)
@@ -62,7 +63,7 @@ struct ModuleRootTests {
         #expect(try await labels { _ = try await vault.keys(of: wallet, opening: []) } == ["key-2"])
         #expect(try await labels { _ = try await vault.keys(of: wallet, opening: [old, old]) } == ["key-1", "key-2"])
         let others = try await labels {
-            let identity = vault.sealIdentity(SecretBytes(copying: [1]), of: wallet)
+            let identity = try vault.sealIdentity(LayeredIdentity(decoy: [1], version: 2), of: wallet)
             _ = try vault.openIdentity(identity, of: wallet)
             for use in MACUse.allCases { #expect(vault.isMAC(vault.mac([1], for: use), of: [1], for: use)) }
             _ = vault.sign(root: .of([1]), epoch: 1, at: Timestamp(milliseconds: 1), by: nil)

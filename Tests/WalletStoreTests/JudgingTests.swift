@@ -76,6 +76,19 @@ struct JudgingTests {
         try await #expect(store.outcome(of: third.attempt(right: false)) == self.threeLeft, "nothing was counted")
     }
 
+    @Test("without the PIN key, an attempt is neither judged nor counted", arguments: StoreKind.allCases)
+    func withoutPINKey(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        let wallet = try await TestWallet(in: store)
+        for isRight in [true, false] {
+            var attempt = try wallet.attempt(right: isRight)
+            attempt.pinKey = nil
+            try await #expect(store.outcome(of: attempt) == .identityChanged)
+        }
+        try await #expect(store.outcome(of: wallet.attempt(right: false)) == self.threeLeft, "nothing was counted")
+    }
+
     @Test(
         "a wrong PIN changes no PIN key, links no recovery code and reads no deletion code",
         arguments: StoreKind.allCases

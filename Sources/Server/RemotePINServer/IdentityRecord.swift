@@ -5,47 +5,29 @@ internal import Vault
 internal import Vocabulary
 internal import WalletStore
 
-/// The identity of a wallet: its hardware key, its app and its current PIN key.
+/// The facts of a wallet's identity that are fixed at its registration: its hardware key and its app.
 ///
-/// The record is sealed as a single value. An attacker who can write to the database can therefore put back an earlier
-/// record of the same wallet, but cannot combine one wallet's hardware with another's PIN. The form of proofs, the app
-/// and the environment are fixed at registration, so no later message can choose them.
+/// They are sealed together with the PIN key (``LayeredIdentity``). An attacker who can write to the database can
+/// therefore put back an earlier identity of the same wallet, but cannot combine one wallet's hardware with another's
+/// PIN. The form of proofs, the app and the environment are among the facts, so no later message can choose them.
 struct IdentityRecord: Hashable {
     let platform: Platform
     let hardwareKey: P256PublicKey
-    /// The package name, or the team id and bundle id, 1 to 255 bytes long.
+    /// The package name, or the team id and bundle id, 1 to 223 bytes long.
     let appID: String
     /// The App Attest environment, at most 31 bytes long.
     ///
     /// Empty on Android.
     let environment: String
-    var pinKey: P256PublicKey
-    var pinKeyID: PINKeyID
 
     /// Creates a record; returns nil if a text is too long or the app id is empty.
-    init?(
-        platform: Platform,
-        hardwareKey: P256PublicKey,
-        appID: String,
-        environment: String,
-        pinKey: P256PublicKey,
-        pinKeyID: PINKeyID
-    ) {
-        guard (1...255).contains(appID.utf8.count), environment.utf8.count <= 31 else { return nil }
+    init?(platform: Platform, hardwareKey: P256PublicKey, appID: String, environment: String) {
+        guard (1..<Self.appIDByteCount).contains(appID.utf8.count), environment.utf8.count < Self.environmentByteCount
+        else { return nil }
         self.platform = platform
         self.hardwareKey = hardwareKey
         self.appID = appID
         self.environment = environment
-        self.pinKey = pinKey
-        self.pinKeyID = pinKeyID
-    }
-
-    /// Returns the same wallet's record with another PIN.
-    func with(pinKey: P256PublicKey, id: PINKeyID) -> IdentityRecord {
-        var record = self
-        record.pinKey = pinKey
-        record.pinKeyID = id
-        return record
     }
 }
 
@@ -57,47 +39,49 @@ struct IdentityRecord: Hashable {
 /// This is an immutable class, so that a call carries one reference instead of one per part.
 final class OpenedIdentity: Sendable {
     let record: IdentityRecord
+    /// The PIN key, or nil if only the outer layer is open, as in a session without the wallet's keys.
+    let pinKey: P256PublicKey?
+    let sealedPINKey: Sealed
     let sealed: Sealed
 
-    init(record: IdentityRecord, sealed: Sealed) {
+    init(record: IdentityRecord, pinKey: P256PublicKey?, sealedPINKey: Sealed, sealed: Sealed) {
         self.record = record
+        self.pinKey = pinKey
+        self.sealedPINKey = sealedPINKey
         self.sealed = sealed
     }
 }
 
-// The format before sealing: version 1 ‖ platform ‖ hardware key ‖ PIN key ‖ PIN key id ‖ app id ‖ environment. Both
-// texts are preceded by their length and padded with zeros. All records have the same length, so a sealed value reveals
-// nothing.
+// The format of the facts: version 1 ‖ platform ‖ hardware key ‖ app id ‖ environment. Both texts are preceded by their
+// length and padded with zeros. All identities have the same length, so a sealed value reveals nothing.
 extension IdentityRecord {
     /// The length of every record.
-    static let byteCount = 2 + 65 + 65 + 16 + 256 + 32
+    static let byteCount = 2 + 65 + Self.appIDByteCount + Self.environmentByteCount
+    private static let appIDByteCount = 224
+    private static let environmentByteCount = 32
     private static let version: UInt8 = 1
 
     var bytes: [UInt8] {
         var bytes = [Self.version, self.platform == .android ? 1 : 2]
         bytes.reserveCapacity(Self.byteCount)
         bytes += self.hardwareKey.bytes
-        bytes += self.pinKey.bytes
-        bytes += self.pinKeyID.bytes
-        bytes += Self.field(self.appID, byteCount: 256)
-        bytes += Self.field(self.environment, byteCount: 32)
+        bytes += Self.field(self.appID, byteCount: Self.appIDByteCount)
+        bytes += Self.field(self.environment, byteCount: Self.environmentByteCount)
         return bytes
     }
 
     /// Decodes ``bytes``; returns nil for any other input.
     init?(_ bytes: [UInt8]) {
         guard bytes.count == Self.byteCount, bytes[0] == Self.version, bytes[1] == 1 || bytes[1] == 2,
-            let hardwareKey = P256PublicKey(bytes[2..<67]), let pinKey = P256PublicKey(bytes[67..<132]),
-            let pinKeyID = PINKeyID(bytes[132..<148]), let appID = Self.text(bytes[148..<404]),
-            let environment = Self.text(bytes[404..<436])
+            let hardwareKey = P256PublicKey(bytes[2..<67]),
+            let appID = Self.text(bytes[67...].prefix(Self.appIDByteCount)),
+            let environment = Self.text(bytes.suffix(Self.environmentByteCount))
         else { return nil }
         self.init(
             platform: bytes[1] == 1 ? .android : .iOS,
             hardwareKey: hardwareKey,
             appID: appID,
-            environment: environment,
-            pinKey: pinKey,
-            pinKeyID: pinKeyID
+            environment: environment
         )
     }
 
@@ -133,20 +117,20 @@ final class Decoy: Sendable {
     init(appID: String, vault: CountedVault) {
         let key = P256.Signing.PrivateKey().publicKey.x963Representation
         guard let publicKey = P256PublicKey(key),
-            let record = IdentityRecord(
-                platform: .android,
-                hardwareKey: publicKey,
-                appID: appID,
-                environment: "",
-                pinKey: publicKey,
-                pinKeyID: .random()
-            ),
+            let record = IdentityRecord(platform: .android, hardwareKey: publicKey, appID: appID, environment: ""),
             let share = try? self.keys.seal(Share.random().copy(), as: .unlockShare)
         else { preconditionFailure("a new key and a configured app id make an identity") }
         self.record = record
         self.vault = vault
-        self.sealed = Mutex(vault.sealIdentity(SecretBytes(copying: record.bytes), of: self.walletID))
+        self.sealed = Mutex([])
         self.sealedShare = share
+        self.seal()
+    }
+
+    private func seal() {
+        let identity = LayeredIdentity(decoy: self.record.bytes, version: self.vault.activeVersion)
+        guard let sealed = try? self.vault.sealIdentity(identity, of: self.walletID) else { return }
+        self.sealed.withLock { $0 = sealed }
     }
 
     /// Opens a share, which takes the same steps as opening the share of a wallet.
@@ -157,11 +141,10 @@ final class Decoy: Sendable {
     /// Opens the record, as for a real wallet.
     func open() -> IdentityRecord {
         let sealed = self.sealed.withLock { $0 }
-        guard let bytes = try? self.vault.openIdentity(sealed, of: self.walletID) else {
-            let fresh = self.vault.sealIdentity(SecretBytes(copying: self.record.bytes), of: self.walletID)
-            self.sealed.withLock { $0 = fresh }
+        guard let identity = try? self.vault.openIdentity(sealed, of: self.walletID) else {
+            self.seal()
             return self.record
         }
-        return IdentityRecord(bytes.exposedBytes()) ?? self.record
+        return IdentityRecord(identity.facts) ?? self.record
     }
 }

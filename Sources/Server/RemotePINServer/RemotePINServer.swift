@@ -4,7 +4,6 @@ package import HostSystem
 package import Logging
 internal import Telemetry
 package import Metrics
-package import Secrets
 internal import ServiceLifecycle
 internal import Synchronization
 package import Transport
@@ -364,8 +363,8 @@ extension RemotePINServer {
     package func report(_ incident: WalletIncident) { self.state.onEvent(incident) }
 
     /// Returns the attested app from a wallet's unsealed identity, or nil if the bytes were not written by this server.
-    package func app(in identity: borrowing SecretBytes) -> RegisteredApp? {
-        IdentityRecord(identity.exposedBytes()).map {
+    package func app(in identity: LayeredIdentity) -> RegisteredApp? {
+        IdentityRecord(identity.facts).map {
             RegisteredApp(platform: $0.platform, id: $0.appID, environment: $0.environment)
         }
     }

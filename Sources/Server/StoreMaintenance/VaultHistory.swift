@@ -76,7 +76,7 @@ package enum VaultHistory {
         for wallet in wallets {
             let values = wallet.values.byField.filter { vault.keyVersion(of: $0.sealed) == version }
             guard let keys = try? await vault.keys(of: wallet.walletID, opening: values.map(\.sealed)) else { continue }
-            for (field, sealed) in values where (try? vault.open(sealed, as: field, with: keys)) != nil { return true }
+            for (field, sealed) in values where vault.opens(sealed, as: field, with: keys) { return true }
         }
         return false
     }

@@ -197,8 +197,9 @@ extension Maintenance {
         func reseal(_ sealed: Sealed, _ field: VaultField) throws(VaultError) -> Sealed {
             try keys.seal(try keys.open(sealed, as: field), as: field)
         }
-        let identity = vault.sealIdentity(try vault.openIdentity(values.identity, of: wallet), of: wallet)
-        var fresh = SealedValues(identity: identity, shares: nil)
+        var identity = try vault.openIdentity(values.identity, of: wallet)
+        identity.pinKey = try reseal(identity.pinKey, .pin)
+        var fresh = SealedValues(identity: try vault.sealIdentity(identity, of: wallet), shares: nil)
         if let shares = values.shares {
             fresh.shares = SealedValues.Shares(
                 unlock: try reseal(shares.unlock, .unlockShare),
@@ -222,7 +223,7 @@ extension Maintenance {
         let noted = try await self.recordedVersions(at: now)
         var counts: [UInt32: Int] = [:]
         try await store.forEachStep(of: Self.countStep) { step in
-            for wallet in step where self.needsItsKeys(wallet) {
+            for wallet in step where try await self.needsItsKeys(wallet) {
                 for (_, sealed) in wallet.values.byField {
                     counts[vault.keyVersion(of: sealed) ?? 0, default: 0] += 1
                 }
@@ -246,10 +247,14 @@ extension Maintenance {
     }
 
     /// Returns whether a wallet needs its keys, because it is in use or because its identity can still be opened.
-    private func needsItsKeys(_ wallet: SealedWallet) -> Bool {
+    private func needsItsKeys(_ wallet: SealedWallet) async throws -> Bool {
         let (vault, identity) = (self.parts.vault, wallet.values.identity)
         guard wallet.hasEnded, vault.keyVersion(of: identity) != vault.activeVersion else { return true }
-        return (try? vault.openIdentity(identity, of: wallet.walletID)) != nil
+        return vault.opens(
+            identity,
+            as: .identity,
+            with: try await vault.keys(of: wallet.walletID, opening: [identity])
+        )
     }
 
     /// A sentence about the wallets that the last pass could not reseal, empty if it resealed all of them.

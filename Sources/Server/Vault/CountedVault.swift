@@ -58,11 +58,13 @@ package struct CountedVault: Vault {
         }
     }
 
-    package func sealIdentity(_ identity: borrowing SecretBytes, of wallet: WalletID) -> [UInt8] {
-        self.vault.sealIdentity(identity, of: wallet)
+    package var activeVersion: UInt32 { self.vault.activeVersion }
+
+    package func sealIdentity(_ identity: LayeredIdentity, of wallet: WalletID) throws(VaultError) -> [UInt8] {
+        try self.vault.sealIdentity(identity, of: wallet)
     }
 
-    package func openIdentity(_ sealed: [UInt8], of wallet: WalletID) throws(VaultError) -> SecretBytes {
+    package func openIdentity(_ sealed: [UInt8], of wallet: WalletID) throws(VaultError) -> LayeredIdentity {
         try self.counting { () throws(VaultError) in try self.vault.openIdentity(sealed, of: wallet) }
     }
 
@@ -72,14 +74,16 @@ package struct CountedVault: Vault {
         as field: VaultField,
         with keys: WalletKeys
     ) throws(VaultError) -> SecretBytes {
-        try self.counting { () throws(VaultError) in try self.vault.open(sealed, as: field, with: keys) }
+        try self.counting { () throws(VaultError) in try keys.open(sealed, as: field) }
     }
 
-    private func counting(_ open: () throws(VaultError) -> SecretBytes) throws(VaultError) -> SecretBytes {
+    private func counting<Opened: ~Copyable>(
+        _ open: () throws(VaultError) -> Opened
+    ) throws(VaultError) -> Opened {
         do throws(VaultError) {
-            let secret = try open()
+            let opened = try open()
             self.openings.note(nil)
-            return secret
+            return opened
         } catch {
             self.openings.note(error)
             throw error

@@ -1,5 +1,5 @@
 internal import HostSystem
-package import Secrets
+internal import Secrets
 package import Statements
 internal import Synchronization
 package import Vocabulary
@@ -98,15 +98,22 @@ package final class KeyFileVault: Vault {
         return WalletKeys(of: wallet, found)
     }
 
-    package func sealIdentity(_ identity: borrowing SecretBytes, of wallet: WalletID) -> [UInt8] {
-        self.keys.active.identityKey(of: wallet).seal(identity, VaultField.identity.associatedData(of: wallet))
+    package func sealIdentity(_ identity: LayeredIdentity, of wallet: WalletID) throws(VaultError) -> [UInt8] {
+        guard let number = SealedValue.keyVersion(of: identity.pinKey), let version = self.keys.version(number) else {
+            throw .noKey
+        }
+        let bytes = SecretBytes(copying: identity.bytes)
+        return version.identityKey(of: wallet).seal(bytes, VaultField.identity.associatedData(of: wallet))
     }
 
-    package func openIdentity(_ sealed: [UInt8], of wallet: WalletID) throws(VaultError) -> SecretBytes {
+    package func openIdentity(_ sealed: [UInt8], of wallet: WalletID) throws(VaultError) -> LayeredIdentity {
         guard let number = SealedValue.keyVersion(of: sealed), let version = self.keys.version(number) else {
             throw .notOurs
         }
-        return try version.identityKey(of: wallet).open(sealed, VaultField.identity.associatedData(of: wallet))
+        let data = VaultField.identity.associatedData(of: wallet)
+        guard let identity = LayeredIdentity(try version.identityKey(of: wallet).open(sealed, data).exposedBytes())
+        else { throw .notOurs }
+        return identity
     }
 
     package func mac(_ message: [UInt8], for use: MACUse) -> [UInt8] {
@@ -148,8 +155,6 @@ package final class KeyFileVault: Vault {
 package protocol RotatingVault: Vault {
     /// All versions whose values can still be opened, in ascending order.
     var versions: [UInt32] { get }
-    /// The version currently used for sealing.
-    var activeVersion: UInt32 { get }
     /// Returns the version that a value was sealed with, or nil if the value is too short.
     func keyVersion(of sealed: [UInt8]) -> UInt32?
     /// Returns a check value that identifies a version's key without revealing it, or nil if the version is unknown.

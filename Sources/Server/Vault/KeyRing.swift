@@ -33,13 +33,13 @@ final class KeyVersion: Sendable {
 
     var number: UInt32 { self.root.name.number }
 
-    /// Returns the key that seals and opens the shares and the deletion code of a wallet.
+    /// Returns the key that seals and opens the PIN key, the shares and the deletion code of a wallet.
     func key(of wallet: WalletID) async throws(ModuleFailure) -> WalletKey {
         let info = Array("remote-pin/1 vault wallet".utf8) + [0] + wallet.bytes  // rule: vault-wallets-share-a-key
         return WalletKey(version: self.number, try await self.root.derive(info: info))
     }
 
-    /// Returns the key that seals and opens the identity of a wallet.
+    /// Returns the key that seals and opens the outer layer of a wallet's identity.
     ///
     /// An identity is sealed each time its wallet asks for a PIN change, before the PIN is judged. Since each wallet
     /// has its own key for this, a client cannot exhaust the key of another wallet, and exhausting its own would take

@@ -1,4 +1,4 @@
-package import Secrets
+internal import Secrets
 package import Vocabulary
 
 /// The server's keys, from which the keys of wallets are derived, and which make MACs.
@@ -13,13 +13,20 @@ package protocol Vault: Sendable {
     /// - Throws: ``VaultError/unreachable`` only.
     func keys(of wallet: WalletID, opening sealed: [[UInt8]]) async throws(VaultError) -> WalletKeys
 
-    /// Seals a wallet's identity with the active version, in the format of ``WalletKeys/seal(_:as:)``.
-    func sealIdentity(_ identity: borrowing SecretBytes, of wallet: WalletID) -> [UInt8]
+    /// The version that the keys of wallets have besides those that their values require.
+    var activeVersion: UInt32 { get }
 
-    /// Opens an identity, using the version that it names.
+    /// Seals the outer layer of a wallet's identity, in the format of ``WalletKeys/seal(_:as:)``.
+    ///
+    /// Invariant: both layers have the same version, so the version of a stored identity is that of its PIN key.
+    ///
+    /// - Throws: ``VaultError/noKey`` only, if the vault does not have the version that sealed the PIN key.
+    func sealIdentity(_ identity: LayeredIdentity, of wallet: WalletID) throws(VaultError) -> [UInt8]
+
+    /// Opens the outer layer of an identity, using the version that it names.
     ///
     /// - Throws: ``VaultError/notOurs`` only.
-    func openIdentity(_ sealed: [UInt8], of wallet: WalletID) throws(VaultError) -> SecretBytes
+    func openIdentity(_ sealed: [UInt8], of wallet: WalletID) throws(VaultError) -> LayeredIdentity
 
     /// Returns a MAC of `message` under the key for `use`.
     ///
@@ -32,15 +39,48 @@ package protocol Vault: Sendable {
 }
 
 extension Vault {
-    /// Opens a value of any field with the keys of its wallet.
-    package func open(
-        _ sealed: [UInt8],
-        as field: VaultField,
-        with keys: WalletKeys
-    ) throws(VaultError) -> SecretBytes {
-        guard field == .identity else { return try keys.open(sealed, as: field) }
-        return try self.openIdentity(sealed, of: keys.wallet)
+    /// Returns whether a value of any field opens with the keys of its wallet; of an identity, both layers.
+    package func opens(_ sealed: [UInt8], as field: VaultField, with keys: WalletKeys) -> Bool {
+        guard field == .identity else { return (try? keys.open(sealed, as: field)) != nil }
+        guard let identity = try? self.openIdentity(sealed, of: keys.wallet) else { return false }
+        return self.opens(identity.pinKey, as: .pin, with: keys)
     }
+}
+
+/// A wallet's identity, with its PIN key sealed under the wallet's key.
+///
+/// The outer layer is sealed under a key that the server derives at its start. A device's proof is verified with the
+/// facts alone, so a client without a wallet's hardware never causes the vault to derive a key.
+package struct LayeredIdentity: Hashable, Sendable {
+    /// The PIN key, sealed as ``VaultField/pin``.
+    package var pinKey: [UInt8]
+    /// The hardware key and the app, which are fixed at registration.
+    package let facts: [UInt8]
+
+    /// A P-256 point, the version, the nonce and the tag.
+    package static let pinKeyByteCount = 65 + SealedValue.prefixByteCount + SecretBytes.sealOverhead
+
+    package init(pinKey: [UInt8], facts: [UInt8]) {
+        precondition(pinKey.count == Self.pinKeyByteCount, "a sealed PIN key has one length")
+        (self.pinKey, self.facts) = (pinKey, facts)
+    }
+
+    /// Creates an identity that looks as if it had a PIN key of this version.
+    package init(decoy facts: [UInt8], version: UInt32) {
+        let count = Self.pinKeyByteCount - SealedValue.prefixByteCount
+        self.init(pinKey: version.bigEndianBytes + SecretBytes.random(count: count).exposedBytes(), facts: facts)
+    }
+
+    /// Decodes ``bytes``; returns nil if they are too short.
+    init?(_ bytes: [UInt8]) {
+        guard bytes.count >= Self.pinKeyByteCount else { return nil }
+        self.init(
+            pinKey: Array(bytes.prefix(Self.pinKeyByteCount)),
+            facts: Array(bytes.dropFirst(Self.pinKeyByteCount))
+        )
+    }
+
+    var bytes: [UInt8] { self.pinKey + self.facts }
 }
 
 /// The fields that are sealed.
@@ -48,6 +88,8 @@ extension Vault {
 /// The name is part of the associated data and must never change.
 package enum VaultField: String, Sendable, CaseIterable {
     case identity
+    /// The PIN key in an identity.
+    case pin
     case unlockShare = "unlock-share"
     case presenceShare = "presence-share"
     case deletionCode = "deletion-code"

@@ -2,7 +2,7 @@ package import Secrets
 internal import Synchronization
 package import Vocabulary
 
-/// The keys of one wallet, under which its shares and its deletion code are sealed.
+/// The keys of one wallet, under which its PIN key, its shares and its deletion code are sealed.
 ///
 /// There is one key for each version of the vault's keys that a value of the wallet needs. A vault derives them from
 /// the wallet's id (``Vault/keys(of:opening:)``). They open no value of another wallet and do not reveal the vault's
@@ -59,6 +59,9 @@ package final class WalletKeys: Sendable {
             keys = keys.map { ($0 + lacking).sorted { $0.version < $1.version } }
         }
     }
+
+    /// The version of the newest key, or nil if the keys have been wiped.
+    package var newest: UInt32? { self.keys.withLock { $0?.last?.version } }
 
     /// Whether the keys have been wiped, or never existed.
     package var areWiped: Bool { self.keys.withLock { $0 == nil } }

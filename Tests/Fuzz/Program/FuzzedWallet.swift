@@ -55,13 +55,11 @@ final class FuzzedWallet {
             platform: .android,
             hardwareKey: self.hardware.publicKey,
             appID: "fuzz",
-            environment: "",
-            pinKey: Self.right.publicKey,
-            pinKeyID: self.firstID
+            environment: ""
         )
         guard let record else { fatalError("the id of the app is short") }
         let (vault, id, code, share) = (server.vault, self.id, self.deletionCode, self.unlockShare)
-        let (bytes, keyID, now) = (record.bytes, self.firstID, server.clock.now())
+        let (facts, keyID, now) = (record.bytes, self.firstID, server.clock.now())
         let hardware = sha256(self.hardware.publicKey.bytes)
         let store = server.store
         let isRegistered: Bool = server.queue.value {
@@ -70,10 +68,11 @@ final class FuzzedWallet {
                 func sealed(_ bytes: [UInt8], _ field: VaultField) throws -> Sealed {
                     try keys.seal(SecretBytes(copying: bytes), as: field)
                 }
+                let pinKey = try sealed(Self.right.publicKey.bytes, .pin)
                 let registration = NewRegistration(
                     walletID: id,
                     hardwareKeyDigest: hardware,
-                    identity: vault.sealIdentity(SecretBytes(copying: bytes), of: id),
+                    identity: try vault.sealIdentity(LayeredIdentity(pinKey: pinKey, facts: facts), of: id),
                     pinKeyID: keyID,
                     unlockShare: try sealed(share, .unlockShare),
                     presenceShare: try sealed([UInt8](repeating: 2, count: 32), .presenceShare),

@@ -1,5 +1,4 @@
 internal import Logging
-internal import Secrets
 internal import Vault
 internal import Vocabulary
 internal import WalletStore
@@ -17,18 +16,23 @@ extension Conversation {
         guard call.unlock || call.presence, !call.unlock || unlock != nil, !call.presence || presence != nil else {
             throw CallFailure.notAllowed(.sharesNotOffered)
         }
-        let record = session.identity.record
-        let resealed = self.server.vault.sealIdentity(SecretBytes(copying: record.bytes), of: session.walletID)
+        let identity = session.identity
+        let resealed = try self.seal(
+            identity.record,
+            identity.pinKey,
+            as: identity.sealedPINKey,
+            of: session.walletID
+        )
         let confirmation = ShareConfirmation(
             walletID: session.walletID,
             unlock: call.unlock ? unlock : nil,
             presence: call.presence ? presence : nil,
-            identity: session.identity.sealed,
-            resealed: resealed
+            identity: identity.sealed,
+            resealed: resealed.sealed
         )
         switch try await self.server.store.confirm(confirmation) {
         case .replaced:
-            self.machine.identityReplaced(by: OpenedIdentity(record: record, sealed: resealed))
+            self.machine.identityReplaced(by: resealed)
             self.log.debug("shares replaced")
             return .confirmShares
         case .notOffered:

@@ -26,7 +26,6 @@ extension Conversation {
         defer { self.instructionLock?.release() }
         let body = try InstructBody(decoding: call.body)
         try self.verifySignatures(of: call, body: body, for: session.walletID)
-        try await self.requireKeys(of: session)
         let (result, receipt) = try await self.judge(body, in: session)
         guard let receipt else { return .instruct(result) }
         return .judged(result, receipt)
@@ -66,17 +65,6 @@ extension Conversation {
         }
     }
 
-    /// Rejects an instruction before its PIN is judged if the session has no keys although data may be released to the
-    /// wallet.
-    ///
-    /// This happens only if the solution was revoked when the session began, and has been restored since.
-    private func requireKeys(of session: ConnectionStateMachine.Session) async throws {
-        guard session.keys.areWiped, let stored = try await self.server.store.identity(of: session.walletID),
-            !stored.released.isEmpty
-        else { return }
-        throw OrderViolation.sessionRequired
-    }
-
     /// Counts and judges the attempt, and answers with its receipt.
     ///
     /// Retries if the wallet's identity has changed in the meantime. A PIN change is not retried in that case, because
@@ -87,13 +75,13 @@ extension Conversation {
     ) async throws -> (InstructResult, Receipt?) {
         var identity = session.identity
         for _ in 0..<Self.identityAttempts {
-            let (effect, newIdentity) = self.effect(of: body.instruction, on: identity, of: session.walletID)
+            let (effect, newIdentity) = try await self.effect(of: body.instruction, on: identity, in: session)
             let attempt = Attempt(
                 walletID: session.walletID,
                 attemptID: body.attemptID,
                 namedKeyID: body.pinKeyID,
                 identity: identity.sealed,
-                pinKey: identity.record.pinKey,
+                pinKey: session.keys.areWiped ? nil : identity.pinKey,
                 candidate: body.candidate,
                 effect: effect,
                 policy: self.server.terms.rules.attempts,
@@ -133,38 +121,48 @@ extension Conversation {
     }
 
     /// Returns the identity that another connection or a command has stored, after adding the keys that the session
-    /// lacks for the values stored with it.
+    /// lacks for it and for the values stored with it.
     ///
     /// Invariant: a rotation replaces a wallet's identity in the same step as its shares, and an identity that has
     /// changed prevents the judgment. So the keys of every value that an instruction may release are at hand before its
     /// PIN is judged, and no judged PIN remains without an answer because the vault is unreachable.
+    ///
+    /// A session without keys gets none, although data may be released to the wallet: the solution was revoked during
+    /// the session, and has been restored since.
     private func readAgain(_ session: ConnectionStateMachine.Session) async throws -> OpenedIdentity {
+        guard !session.keys.areWiped else { throw OrderViolation.sessionRequired }
         guard let stored = try await self.server.store.identity(of: session.walletID) else { throw StoreError.corrupt }
+        let identity = try self.identity(stored.identity, of: session.walletID)
+        let values = stored.released + [identity.sealedPINKey]
         // rule: server-keys-not-fetched
-        if !stored.released.allSatisfy(session.keys.hasKey) {
-            session.keys.add(try await self.server.vault.keys(of: session.walletID, opening: stored.released))
+        if !values.allSatisfy(session.keys.hasKey) {
+            session.keys.add(try await self.server.vault.keys(of: session.walletID, opening: values))
         }
-        return try self.identity(stored.identity, of: session.walletID)
+        return try self.identity(identity, with: session.keys)
     }
 
     /// Prepares the values that a correct PIN will write, including the new identity if the instruction changes it.
     ///
-    /// No key is then needed during the commit.
+    /// No key is then needed during the commit. A new PIN key is sealed with a version that is not older than the
+    /// active one, since the operator may have rotated the keys after a theft: a session that lacks this version gets
+    /// it here, before anything is judged.
     private func effect(
         of instruction: Instruction,
         on identity: OpenedIdentity,
-        of walletID: WalletID
-    ) -> (Attempt.Effect, newIdentity: OpenedIdentity?) {
-        let vault = self.server.vault
+        in session: ConnectionStateMachine.Session
+    ) async throws -> (Attempt.Effect, newIdentity: OpenedIdentity?) {
+        let (vault, keys) = (self.server.vault, session.keys)
         switch instruction {
         case .checkPIN:
             return (.releaseShare, nil)
         case .changePIN(let newKey, let newKeyID):
-            let record = identity.record.with(pinKey: newKey, id: newKeyID)
-            let sealed = vault.sealIdentity(SecretBytes(copying: record.bytes), of: walletID)
-            return (
-                .replacePINKey(identity: sealed, newKeyID: newKeyID), OpenedIdentity(record: record, sealed: sealed)
-            )
+            // Without keys, nothing is judged, so there is nothing to write.
+            guard let newest = keys.newest else { return (.releaseShare, nil) }
+            if newest < vault.activeVersion {  // rule: server-change-under-old-key
+                keys.add(try await vault.keys(of: keys.wallet, opening: []))
+            }
+            let changed = try self.seal(identity.record, newKey, with: keys)
+            return (.replacePINKey(identity: changed.sealed, newKeyID: newKeyID), changed)
         case .linkRecoveryCode(let code):
             return (.linkRecoveryCode(mac: vault.mac(code.bytes, for: .recoveryCodeIndex)), nil)
         case .showDeletionCode:

@@ -28,7 +28,9 @@ extension Conversation {
         for _ in 0..<Self.identityAttempts {
             let proven = try await self.verify(call, statement: statement, arrival: arrival)
             let keys = try await self.keys(of: call.walletID, proven, release)
-            if let result = try await self.begin(proven, keys, release: release) { return result }
+            // The keys are not wiped in between, since no other task has them yet.
+            let identity = try self.identity(proven.identity, with: keys)
+            if let result = try await self.begin(identity, proven, keys, release: release) { return result }
             // The wallet's identity has changed, and the proof might not match the new one. Start over.
         }
         throw CallFailure.contended
@@ -91,12 +93,14 @@ extension Conversation {
         _ release: ConnectionStateMachine.ShareRelease
     ) async throws(VaultError) -> WalletKeys {
         guard release == .allowed, !proven.released.isEmpty else { return .none(of: walletID) }
-        return try await self.server.vault.keys(of: walletID, opening: proven.released)
+        let values = proven.released + [proven.identity.sealedPINKey]
+        return try await self.server.vault.keys(of: walletID, opening: values)
     }
 
     /// Durably stores the proof's counter and opens the session; returns nil if the identity, or the wallet's right to
     /// keys, is no longer current.
     private mutating func begin(
+        _ identity: OpenedIdentity,
         _ proven: ProvenIdentity,
         _ keys: WalletKeys,
         release: ConnectionStateMachine.ShareRelease
@@ -105,7 +109,7 @@ extension Conversation {
         self.instructionLock = server.registry.join(self.handle, with: keys)
         let session = NewSession(
             walletID: walletID,
-            identity: proven.identity.sealed,
+            identity: identity.sealed,
             assertionCounter: proven.assertionCounter,
             policy: server.terms.rules.attempts,
             now: now
@@ -123,7 +127,7 @@ extension Conversation {
                 next = self.nextShare(sealedNext, as: .presenceShare, with: keys)
             }
             self.sessionOpened(
-                proven.identity,
+                identity,
                 keys,
                 at: now,
                 nextPresenceShare: next == nil ? nil : sealedNext
@@ -140,7 +144,7 @@ extension Conversation {
             return .openSession(.active(wallet))
         case .revoked(let revocation):
             keys.wipe()
-            self.sessionOpened(proven.identity, keys, at: now)
+            self.sessionOpened(identity, keys, at: now)
             return .openSession(.revoked(revocation))
         case .counterNotIncreased:
             throw CallFailure.authentication(.assertionCounter)
@@ -170,7 +174,7 @@ extension Conversation {
     }
 }
 
-/// An identity whose hardware has just signed.
+/// The outer layer of an identity whose hardware has just signed.
 ///
 /// Includes the counter of an App Attest assertion, which has not been stored yet.
 struct ProvenIdentity {

@@ -132,10 +132,17 @@ extension Conversation {
             throw CallFailure.authentication(.pinSignature)
         }
         let device = try self.attest(body.attestation, token: call.token, at: now)
-        let identity = try self.identity(of: device, body: body)
+        let identity = try self.identity(of: device)
         let finding = server.devices.proofs.check(call.deviceProof, of: statement(.registerDevice), by: identity)
         guard case .good(let counter) = finding else { throw CallFailure.authentication(.deviceProof) }
-        return try await self.store(identity, counter: counter, attested: device.json(), as: token.walletID, at: now)
+        return try await self.store(
+            identity,
+            (key: body.pinPublicKey, id: body.pinKeyID),
+            counter: counter,
+            attested: device.json(),
+            as: token.walletID,
+            at: now
+        )
     }
 
     /// Returns the device that the evidence attests.
@@ -164,14 +171,12 @@ extension Conversation {
         }
     }
 
-    private func identity(of device: AttestedDevice, body: RegisterBody) throws -> IdentityRecord {
+    private func identity(of device: AttestedDevice) throws -> IdentityRecord {
         let record = IdentityRecord(
             platform: device.platform,
             hardwareKey: device.deviceKey,
             appID: device.appID,
-            environment: device.environment?.rawValue ?? "",
-            pinKey: body.pinPublicKey,
-            pinKeyID: body.pinKeyID
+            environment: device.environment?.rawValue ?? ""
         )
         guard let record else { throw CallFailure.attestation("evidence_too_large") }
         return record
@@ -182,6 +187,7 @@ extension Conversation {
     /// They replace those of an earlier attempt with the same token.
     private mutating func store(
         _ identity: IdentityRecord,
+        _ pin: (key: P256PublicKey, id: PINKeyID),
         counter: UInt32?,
         attested: String,
         as walletID: WalletID,
@@ -199,8 +205,8 @@ extension Conversation {
         let registration = NewRegistration(
             walletID: walletID,
             hardwareKeyDigest: .of(identity.hardwareKey.bytes),
-            identity: server.vault.sealIdentity(SecretBytes(copying: identity.bytes), of: walletID),
-            pinKeyID: identity.pinKeyID,
+            identity: try self.seal(identity, pin.key, with: keys).sealed,
+            pinKeyID: pin.id,
             unlockShare: try keys.seal(unlockShare.copy(), as: .unlockShare),
             presenceShare: try keys.seal(presenceShare.copy(), as: .presenceShare),
             deletionCode: sealedCode,

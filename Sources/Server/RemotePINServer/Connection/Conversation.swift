@@ -267,11 +267,45 @@ extension Conversation {
 // An unsealed value is used for a single answer and never kept. A session keeps the keys of its wallet, which are wiped
 // at a revocation.
 extension Conversation {
-    /// Unseals a wallet's identity.
+    /// Unseals the outer layer of a wallet's identity.
     func identity(_ sealed: Sealed, of walletID: WalletID) throws(VaultError) -> OpenedIdentity {
-        let bytes = try self.server.vault.openIdentity(sealed, of: walletID)
-        guard let record = IdentityRecord(bytes.exposedBytes()) else { throw VaultError.notOurs }
-        return OpenedIdentity(record: record, sealed: sealed)
+        let layers = try self.server.vault.openIdentity(sealed, of: walletID)
+        guard let record = IdentityRecord(layers.facts) else { throw .notOurs }
+        return OpenedIdentity(record: record, pinKey: nil, sealedPINKey: layers.pinKey, sealed: sealed)
+    }
+
+    /// Unseals the inner layer, the PIN key, unless the session has no keys.
+    func identity(_ outer: OpenedIdentity, with keys: WalletKeys) throws(VaultError) -> OpenedIdentity {
+        guard !keys.areWiped else { return outer }
+        let bytes = try self.server.vault.open(outer.sealedPINKey, as: .pin, with: keys).exposedBytes()
+        guard let pinKey = P256PublicKey(bytes) else { throw .notOurs }
+        return OpenedIdentity(
+            record: outer.record,
+            pinKey: pinKey,
+            sealedPINKey: outer.sealedPINKey,
+            sealed: outer.sealed
+        )
+    }
+
+    /// Seals an identity with a new PIN key in both layers.
+    func seal(
+        _ record: IdentityRecord,
+        _ pinKey: P256PublicKey,
+        with keys: WalletKeys
+    ) throws(VaultError) -> OpenedIdentity {
+        try self.seal(record, pinKey, as: try keys.seal(SecretBytes(copying: pinKey.bytes), as: .pin), of: keys.wallet)
+    }
+
+    /// Seals the outer layer of an identity.
+    func seal(
+        _ record: IdentityRecord,
+        _ pinKey: P256PublicKey?,
+        as sealedPINKey: Sealed,
+        of walletID: WalletID
+    ) throws(VaultError) -> OpenedIdentity {
+        let layers = LayeredIdentity(pinKey: sealedPINKey, facts: record.bytes)
+        let sealed = try self.server.vault.sealIdentity(layers, of: walletID)
+        return OpenedIdentity(record: record, pinKey: pinKey, sealedPINKey: sealedPINKey, sealed: sealed)
     }
 
     /// Unseals a share that is about to be sent.

@@ -359,7 +359,7 @@ extension Restoration {
                 let keys = try await vault.keys(of: wallet.walletID, opening: values.map(\.sealed))
                 for (field, sealed) in values {
                     let version = vault.keyVersion(of: sealed)
-                    if (try? vault.open(sealed, as: field, with: keys)) != nil {
+                    if vault.opens(sealed, as: field, with: keys) {
                         if let version { opened.insert(version) }
                     } else if !wallet.hasEnded {
                         unopened.append((wallet.walletID, version))

@@ -99,11 +99,17 @@ extension Attempt {
         // rule: store-restored-wallet-without-row-is-fresh
         let isBehind = attempts.enter(try state.missing(of: facts.charges), policy: self.policy)
         let before = attempts.record
-        var isJudged = false
+        var (isJudged, hasKey) = (false, true)
         let verdict = attempts.record.judge(self.attemptID, policy: self.policy, now: self.now) {
             isJudged = true
-            return constantTimeEqual(self.candidate.bytes, self.pinKey.bytes)
+            guard let pinKey = self.pinKey else {
+                hasKey = false
+                return false
+            }
+            return constantTimeEqual(self.candidate.bytes, pinKey.bytes)
         }
+        // The caller drops the counts, so no PIN is counted that cannot be compared.
+        guard hasKey else { return .rejected(.identityChanged) }  // rule: store-attempt-without-pin-key
         // rule: receipt-number-not-growing
         if isJudged { attempts.number &+= 1 }
         return .judged(

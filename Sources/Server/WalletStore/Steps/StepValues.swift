@@ -167,10 +167,10 @@ package struct Attempt: Sendable {
     /// It is compared with the stored one byte by byte. The PIN key id is not sufficient, because clients choose it and
     /// may use it twice, whereas no two sealed values are equal.
     package var identity: Sealed
-    /// The PIN key in that identity.
+    /// The PIN key in that identity, or nil if the session does not have the wallet's keys.
     ///
     /// The candidate is compared with it after the attempt has been counted.
-    package var pinKey: P256PublicKey
+    package var pinKey: P256PublicKey?
     /// The public key derived from the PIN that was entered.
     package var candidate: P256PublicKey
     package var effect: Effect
@@ -204,7 +204,7 @@ package struct Attempt: Sendable {
         attemptID: AttemptID,
         namedKeyID: PINKeyID,
         identity: Sealed,
-        pinKey: P256PublicKey,
+        pinKey: P256PublicKey?,
         candidate: P256PublicKey,
         effect: Effect,
         policy: AttemptPolicy,
