@@ -161,22 +161,47 @@ internal import Synchronization
     ///
     /// - Returns: Whether the token limits the key to HMAC-SHA256.
     package func makeKey(_ label: String, in session: UInt) throws(TokenError) -> Bool {
-        let own = [(CKA_LABEL, Array(label.utf8)), (CKA_VALUE_LEN, KeyTemplate.bytes(KeyTemplate.byteCount))]
-        let common = KeyTemplate.attributes.map { ($0.type, $0.value) } + own
-        let limit = (CKA_ALLOWED_MECHANISMS, KeyTemplate.bytes(CKM_SHA256_HMAC))
-        do throws(TokenError) {
-            try self.makeKey(common + [limit], in: session)
-            return true
-        } catch  where error.code == CKR_ATTRIBUTE_TYPE_INVALID {
-            try self.makeKey(common, in: session)
-            return false
+        var (mechanism, key) = (unsafe CK_MECHANISM(), CK_OBJECT_HANDLE(0))
+        unsafe mechanism.mechanism = CKM_GENERIC_SECRET_KEY_GEN
+        let length = (CKA_VALUE_LEN, KeyTemplate.bytes(KeyTemplate.byteCount))
+        return try self.limited(label, length) { template throws(TokenError) in
+            try unsafe self.call("C_GenerateKey", template) {
+                unsafe $0.C_GenerateKey(session, &mechanism, $1, $2, &key)
+            }
         }
     }
 
-    private func makeKey(_ template: [(UInt, [UInt8])], in session: UInt) throws(TokenError) {
-        var (mechanism, key) = (unsafe CK_MECHANISM(), CK_OBJECT_HANDLE(0))
-        unsafe mechanism.mechanism = CKM_GENERIC_SECRET_KEY_GEN
-        try unsafe self.call("C_GenerateKey", template) { unsafe $0.C_GenerateKey(session, &mechanism, $1, $2, &key) }
+    /// Stores a key in the token, which has been outside from then on.
+    ///
+    /// - Returns: Whether the token limits the key to HMAC-SHA256.
+    package func storeKey(
+        _ value: borrowing SecretBytes,
+        _ label: String,
+        in session: UInt
+    ) throws(TokenError) -> Bool {
+        var (bytes, key) = (value.exposedBytes(), CK_OBJECT_HANDLE(0))
+        defer { bytes.wipe() }
+        return try self.limited(label, (CKA_VALUE, bytes)) { template throws(TokenError) in
+            try unsafe self.call("C_CreateObject", template) { unsafe $0.C_CreateObject(session, $1, $2, &key) }
+        }
+    }
+
+    /// Calls `make` with the template of a key, and again without the limit to one mechanism if the token knows none.
+    private func limited(
+        _ label: String,
+        _ own: (UInt, [UInt8]),
+        _ make: ([(type: UInt, value: [UInt8])]) throws(TokenError) -> Void
+    ) throws(TokenError) -> Bool {
+        let template =
+            KeyTemplate.attributes.map { (type: $0.type, value: $0.value) }
+            + [(type: CKA_LABEL, value: Array(label.utf8)), (type: own.0, value: own.1)]
+        do throws(TokenError) {
+            try make(template + [(type: CKA_ALLOWED_MECHANISMS, value: KeyTemplate.bytes(CKM_SHA256_HMAC))])
+            return true
+        } catch  where error.code == CKR_ATTRIBUTE_TYPE_INVALID {
+            try make(template)
+            return false
+        }
     }
 
     /// Calls a function of the module and throws its return value unless that is `CKR_OK`.
@@ -197,8 +222,9 @@ internal import Synchronization
         _ template: [(type: UInt, value: [UInt8])],
         _ body: (borrowing CK_FUNCTION_LIST, UnsafeMutablePointer<CK_ATTRIBUTE>?, UInt) -> CK_RV
     ) throws(TokenError) {
-        // One buffer for all values.
+        // One buffer for all values, which may include a key.
         var bytes = template.flatMap(\.value)
+        defer { bytes.wipe() }
         try self.call(name) { functions in
             unsafe bytes.withUnsafeMutableBytes { buffer in
                 var (attributes, place) = (unsafe [CK_ATTRIBUTE](), 0)

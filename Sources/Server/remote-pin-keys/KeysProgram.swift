@@ -28,7 +28,9 @@ struct KeysProgram: AsyncParsableCommand {
             Losing the token's keys loses every wallet: make the module's own backup before a wallet registers.
             """,
         version: BuildID.text(of: Self.name),
-        subcommands: [ServeCommand.self, MakeCommand.self, ListCommand.self, CheckCommand.self]
+        subcommands: [
+            ServeCommand.self, MakeCommand.self, ImportCommand.self, ListCommand.self, CheckCommand.self,
+        ]
     )
 
     static func main() async {

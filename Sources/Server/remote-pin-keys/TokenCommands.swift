@@ -5,10 +5,13 @@ internal import ServerSettings
 internal import Vocabulary
 
 extension OpenToken {
+    /// The `info` of a root's check digits.
+    static let checkInfo = "remote-pin/1 vault check"
+
     /// Returns the eight check digits of a key, the same ones as in a key file with this root.
     func check(of key: TokenKey, _ module: TokenModule) throws -> String {
         let code = try module.code(
-            of: Array("remote-pin/1 vault check\u{1}".utf8),
+            of: Array("\(Self.checkInfo)\u{1}".utf8),
             key: key.handle,
             in: self.sessions[0]
         )

@@ -32,11 +32,7 @@ package final class HMACKey: Sendable {
     /// Prepares HKDF-SHA256 without a salt for ``derive(info:count:)``, by extracting its pseudorandom key (RFC 5869
     /// §2.2).
     package convenience init(extractedFrom root: borrowing SecretBytes) {
-        let salt = HMACKey(SecretBytes(copying: [UInt8](repeating: 0, count: Self.codeByteCount)))
-        var bytes = root.exposedBytes()
-        var key = salt.code(of: bytes)
-        bytes.wipe()
-        self.init(SecretBytes(wiping: &key))
+        self.init(root.hkdfExtractSHA256())
     }
 
     /// Returns `count` bytes derived from the root, the same bytes as ``SecretBytes/hkdfSHA256(info:count:)``.
@@ -85,5 +81,16 @@ package final class HMACKey: Sendable {
             let prepared = unsafe states.bindMemory(to: SHA256_CTX.self)
             if let first = prepared.baseAddress { unsafe state?.update(from: first + place, count: 1) }
         }
+    }
+}
+
+extension SecretBytes {
+    /// Returns the pseudorandom key that HKDF-SHA256 without a salt extracts from these bytes (RFC 5869 §2.2).
+    package borrowing func hkdfExtractSHA256() -> SecretBytes {
+        let salt = HMACKey(SecretBytes(copying: [UInt8](repeating: 0, count: 32)))
+        var bytes = self.exposedBytes()
+        defer { bytes.wipe() }
+        var key = salt.code(of: bytes)
+        return SecretBytes(wiping: &key)
     }
 }
