@@ -46,6 +46,34 @@ struct ModuleProgramTests {
         try await other.stop()
     }
 
+    @Test("the doctor compares the module's keys, and says that losing the module loses every wallet")
+    func doctor() async throws {
+        func vault() async throws -> JSONValue {
+            let options = ["doctor", "--json", self.lab.lab.path, "--vault.socket", self.daemon.path]
+            let run = try await ServerProcess.run("remote-pin-server", options)
+            let findings = try JSONValue(run.output)["findings"]?.array ?? []
+            return try (findings.first { $0["check"]?.string == "vault" }).orThrow()
+        }
+        try await self.daemon.start()
+        let good = try await vault()
+        #expect(good["severity"]?.string == "good", "\(good)")
+        #expect(
+            good["text"]?.string?.contains("in the module: 1; losing the module loses every wallet") == true,
+            "\(good)"
+        )
+        try await self.daemon.stop()
+        let silent = try await vault()
+        #expect(silent["severity"]?.string == "problem", "\(silent)")
+        #expect(silent["text"]?.string?.contains(self.daemon.path) == true, "\(silent)")
+        #expect(silent["cure"]?.string?.contains("the module's own backup") == true, "\(silent)")
+        let other = FakeModule(at: self.daemon.path, roots: self.daemon.roots.mapValues { $0.reversed() })
+        try await other.start()
+        let wrong = try await vault()
+        #expect(wrong["severity"]?.string == "problem", "\(wrong)")
+        #expect(wrong["text"]?.string?.contains("check digits") == true, "\(wrong)")
+        try await other.stop()
+    }
+
     @Test("a start waits for the daemon; without it the server is alive and not ready, and is ready again by itself")
     func readiness() async throws {
         async let started = self.lab.start(self.settings())

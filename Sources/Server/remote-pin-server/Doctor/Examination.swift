@@ -54,14 +54,7 @@ struct Examination {
         self.checkFiles()
         self.checkRights()
         self.checkCertificate()
-        if let vault = self.files.vault {
-            let versions = vault.versions.map { "\($0)" }.joined(separator: ", ")
-            var text = "key versions \(versions); \(vault.activeVersion) seals"
-            if vault.versions.contains(where: { vault.isInModule($0) == true }) {
-                text += "; keep the module's own backup, since its loss is that of every wallet"
-            }
-            self.add(.good(.vault, text))
-        }
+        self.checkVault()
         await self.checkWitness()
         if self.files.database.flatMap(\.self) == nil { self.checkClock() }
         self.checkDescriptors(of: holder)
@@ -103,7 +96,8 @@ struct Examination {
             (
                 .vault,
                 "install the newest copy of the key file, with mode 0600 and owned by the server's user; with "
-                    + "`vault.socket`, start remote-pin-keys with the right token"
+                    + "`vault.socket`, start remote-pin-keys with the right token, or with one restored from the "
+                    + "module's own backup: losing the module loses every wallet"
             )
         case .database: (.store, "correct the section `store`")
         case .devices: (.devices, "correct `android.roots` and `ios.roots`")
@@ -112,6 +106,16 @@ struct Examination {
         case .witness: (.witness, "correct `witness.program`, or make the program executable")
         case .roles: (.roles, "create the groups, or correct the section `admin`")
         }
+    }
+
+    private mutating func checkVault() {
+        guard let vault = self.files.vault else { return }
+        func list(_ versions: [UInt32]) -> String { versions.map { "\($0)" }.joined(separator: ", ") }
+        let keys = "key versions \(list(vault.versions)); \(vault.activeVersion) seals"
+        let inModule = vault.versions.filter { vault.isInModule($0) == true }
+        guard !inModule.isEmpty else { return self.add(.good(.vault, keys)) }
+        let warning = "losing the module loses every wallet, so keep the module's own backup"
+        self.add(.good(.vault, "\(keys); in the module: \(list(inModule)); \(warning)"))
     }
 
     /// Reports files that every user can change, and files whose owner differs from the vault key's.
