@@ -367,8 +367,9 @@ let tests: [Target] = [
     .tests(
         "EndToEndTests",
         """
-        Evidence HostSystem Lab LabFiles PlayedCounterexamples remote-pin-lab remote-pin-portal remote-pin-server \
-        Secrets SimulatedPhone Statements TestSupport Transport Vocabulary wallet Wire NIOCore NIOPosix
+        Evidence HostSystem Lab LabFiles PlayedCounterexamples remote-pin-keys remote-pin-lab remote-pin-portal \
+        remote-pin-server Secrets SimulatedPhone Statements TestSupport Transport Vocabulary wallet Wire NIOCore \
+        NIOPosix
         """
     ),
     .tests("ArchitectureTests"),

@@ -19,12 +19,13 @@ struct RotationProgramTests {
     private func key(_ name: String) -> String { "\(self.lab.folder)/\(name).key" }
     private func socket(_ name: String) -> String { "\(self.lab.folder)/\(name).sock" }
 
-    private func settings(_ name: String) throws -> [String: String] {
-        let own = [
+    private func settings(_ name: String, module: String? = nil) throws -> [String: String] {
+        var own = [
             "REMOTE_PIN_ADMIN_SOCKET": self.socket(name), "REMOTE_PIN_PORTAL_SOCKET": "none",
             "REMOTE_PIN_AUDIT_FILE": "\(self.lab.folder)/\(name).audit", "REMOTE_PIN_VAULT_KEY_FILE": self.key(name),
             "REMOTE_PIN_LOG_FILE": "none", "REMOTE_PIN_LOG_LEVEL": "notice",
         ]
+        own["REMOTE_PIN_VAULT_SOCKET"] = module
         return try self.database.settings(of: name, folder: self.lab.folder).merging(own) { $1 }
     }
 
@@ -35,9 +36,14 @@ struct RotationProgramTests {
     }
 
     /// Serves the lab as one of several servers, on a free port.
-    private func start(_ name: String) async throws -> (process: ServerProcess, port: Int) {
+    ///
+    /// - Parameter module: The socket of the daemon of a module.
+    private func start(_ name: String, module: String? = nil) async throws -> (process: ServerProcess, port: Int) {
         try self.use(port: 0)
-        let process = try await ServerProcess.start(["serve", self.lab.lab.path], environment: self.settings(name))
+        let process = try await ServerProcess.start(
+            ["serve", self.lab.lab.path],
+            environment: self.settings(name, module: module)
+        )
         return (process, try LabFile(of: self.lab.lab).port)
     }
 
@@ -121,5 +127,48 @@ struct RotationProgramTests {
         let refused = await #expect(throws: ServerProcess.NotReady.self) { try await self.start("b") }
         #expect(refused?.output.contains("version 2:") == true, "\(refused?.output ?? "")")
         #expect(await servers["a"]?.process.terminate() == 0)
+    }
+
+    @Test("of two servers with one module, one rotates to the module's keys, and both serve all wallets with them")
+    func module() async throws {
+        let token = try await SoftToken()
+        try await token.make("key-2", "history-2")
+        // Each machine has its own daemon.
+        func keys(_ name: String) -> String { token.folder.file("\(name).sock") }
+        var daemons: [ServerProcess] = []
+        for name in ["a", "b"] { daemons.append(try await token.serve(socket: keys(name))) }
+        let own = try DurableFile.read(self.lab.lab.vaultKeyFile, atMost: 1 << 16)
+        for name in ["a", "b"] { try DurableFile.write(own, to: self.key(name), mode: 0o600) }
+        try await self.store("init")
+        var servers: [String: (process: ServerProcess, port: Int)] = [:]
+        for name in ["a", "b"] { servers[name] = try await self.start(name, module: keys(name)) }
+        let phone = CommandLinePhone(in: self.lab)
+        try await phone.setUp(pin: Self.pin)
+        func visits(_ phase: String) async throws {
+            for name in ["a", "b"] {
+                try self.use(port: try servers[name].orThrow().port)
+                let run = try await phone.run("unlock", pins: [Self.pin])
+                #expect(run.exitCode == 0, "\(phase), \(name): \(run.output)")
+            }
+        }
+        try await visits("before")
+        var rotated = try await self.command("vault", "rotate", "--yes", at: "a")
+        #expect(rotated.exitCode == 77 && rotated.output.contains("these servers lack it: b"), "\(rotated.output)")
+        try self.copyKey(from: "a", to: "b")
+        #expect(try await self.command("admin", "reload", at: "b").exitCode == 0)
+        // The other server names its new key with its next renewal.
+        repeat { rotated = try await self.command("vault", "rotate", "--yes", at: "a") } while rotated.exitCode == 77
+        #expect(rotated.exitCode == 0, "\(rotated.output)")
+        try await visits("rotated")
+        #expect(await servers["b"]?.process.terminate() == 0)
+        servers["b"] = try await self.start("b", module: keys("b"))
+        try await visits("the other server was restarted")
+        for name in ["a", "b"] {
+            let text = try DurableFile.readText(self.key(name), atMost: 1 << 16)
+            #expect(text.contains("\nkey 2 module ") && text.contains("\nhistory 2 module "), "\(text)")
+            #expect(text.contains("\nactive 2\n"), "\(text)")
+            #expect(await servers[name]?.process.terminate() == 0)
+        }
+        for daemon in daemons { #expect(await daemon.terminate() == 0) }
     }
 }
