@@ -160,8 +160,9 @@ FAULTS :=
 
 .PHONY: faults
 faults: packages-run ## damage a lab server in every way that operators meet; fail if a guess is given back; FAULTS="log" selects some
-	$(call install_packages,strace)
+	$(call install_packages,strace softhsm2)
 	$(SWIFT_BUILD) --product remote-pin-server
+	$(SWIFT_BUILD) --product remote-pin-keys
 	$(SWIFT_BUILD) --product remote-pin-lab
 	$(SWIFT_BUILD) --product pin-load
 	Tests/Faults/run.py "$$(swift build --show-bin-path)" $(FAULTS)

@@ -186,13 +186,13 @@ class Bench:
         status, output = self.run("remote-pin-server", *command)
         return json.loads(output).get("pin", {}).get("failures", math.inf) if status == 0 else math.inf
 
-    def judge(self, folder, known=None):
+    def judge(self, folder, known=None, environment=None):
         """Starts the damaged server and lets every wallet check what it remembers.
 
         `known` has the wrong PINs on record of each wallet if the wallets were used since the template was made.
         """
         known = self.known if known is None else known
-        server = Server(self, folder)
+        server = Server(self, folder, environment=environment)
         if not server.is_ready:
             status = server.ends(signal.SIGKILL) if server.process.poll() is None else server.process.returncode
             if status in (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGILL, -signal.SIGTRAP):

@@ -30,6 +30,7 @@ import urllib.request
 
 from bench import Bench, Outcome, Server, flip, temporary_folder, wal_commits
 from crowd import BEGIN_ENROLLMENT, HELLO, Crowd, Phones, any_address
+from module import INSTALLED, Module, Thief
 
 FAULTS = []
 IS_ROOT = os.geteuid() == 0
@@ -1132,6 +1133,122 @@ def log_unread(bench, dice):
     is_well = status == 0 and "violations 0" in output and isinstance(probes, tuple) and end == 0
     seen = "served throughout; SIGTERM ends it with status 0" if is_well else f"load {status}, {probes}, end {end}"
     return Outcome(seen, not is_well, f"{dropped}\n{output}")
+
+
+# --- the vault's roots in a module
+
+
+class Move:
+    """A lab server under load, whose roots move to a module; one of the steps is killed at a random moment."""
+
+    STEPS = ("start", "rotate", "seal", "retire", "import", "reload")
+
+    def __init__(self, bench, folder, dice):
+        self.bench, self.folder, self.dice = bench, folder, dice
+        self.key_file = folder / "lab/server/vault.key"
+        self.module = Module(bench, folder)
+        self.module.must("make", "key-2")
+        self.module.must("make", "history-2")
+        self.module.serve()
+        self.environment = {"REMOTE_PIN_VAULT_SOCKET": str(self.module.socket)}
+        self.output = ""
+
+    def start(self):
+        self.server = Server(self.bench, self.folder, environment=self.environment)
+        if not self.server.is_ready:
+            raise SystemExit(f"the server does not start: {self.server.output}")
+
+    def command(self, *arguments):
+        """Runs a command of the server; returns its status."""
+        status, output = self.bench.run("remote-pin-server", *arguments, "--lab", self.folder / "lab")
+        self.output += output
+        return status
+
+    def take(self, step):
+        """Takes a step, which may have been taken before, wholly or in part."""
+        if step == "rotate":
+            # Not allowed: the rotation was done before the kill.
+            if self.command("vault", "rotate", "--yes") not in (0, 69, 77):
+                raise SystemExit(self.output)
+        elif step == "seal":
+            for _ in range(600):
+                if "all values are sealed with version 2" in self.status():
+                    break
+                time.sleep(0.05)
+        elif step == "retire":
+            self.command("admin", "clock", "advance", "1h")
+            self.command("vault", "retire", "--yes")
+        elif step == "import":
+            self.module.start("import", self.key_file, "index").wait(60)
+        elif step == "reload":
+            self.command("admin", "reload")
+
+    def status(self):
+        return self.bench.run("remote-pin-server", "vault", "status", "--lab", self.folder / "lab")[1]
+
+    def run(self):
+        """Moves the roots while pin-load checks PINs; returns the output of its runs."""
+        self.start()
+        killed, runs = self.dice.choice(self.STEPS), []
+        for step in self.STEPS:
+            more = ["run", "--lab", self.folder / "lab", "--wallets", self.folder / "fleet", "--connections", 8]
+            command = [*more, "--connection", "new", "--mix", "wrong=1,right=4", "--duration", "1s"]
+            load = subprocess.Popen(
+                [self.bench.program("pin-load"), *map(str, command)],
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            )
+            self.bench.running.append(load)
+            if step == killed:
+                self.kill_within(step)
+            self.take(step)
+            runs.append(load.communicate(timeout=60)[0].decode(errors="replace"))
+        self.server.ends()
+        return killed, runs
+
+    def kill_within(self, step):
+        """Takes a step, kills the server and the command at a random moment of it, and starts the server again."""
+        if step == "import":
+            process = self.module.start("import", self.key_file, "index")
+        else:
+            command = {"rotate": ["vault", "rotate", "--yes"], "retire": ["vault", "retire", "--yes"]}
+            words = command.get(step, ["admin", "reload"])
+            if step == "retire":
+                self.command("admin", "clock", "advance", "1h")
+            process = subprocess.Popen(
+                [self.bench.program("remote-pin-server"), *words, "--lab", self.folder / "lab"],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )
+            self.bench.running.append(process)
+        time.sleep(self.dice.uniform(0, 0.5))
+        self.server.ends(signal.SIGKILL)
+        process.kill()
+        process.wait()
+        self.start()
+
+
+@fault("roots moved to a module under load, killed", 20, "moved: every wallet opens, the stolen copy opens nothing")
+def moved_to_module(bench, dice):
+    if not INSTALLED:
+        return Outcome("SoftHSM is not installed", True)
+    folder = bench.copy("stopped")
+    store, key_file = bench.data(folder, "wallets.db"), folder / "lab/server/vault.key"
+    control = Thief(store, key_file)
+    before = control.opened()
+    move = Move(bench, folder, dice)
+    killed, runs = move.run()
+    lines = [line for line in key_file.read_text().splitlines() if re.search(r"\b[0-9a-f]{64}\b", line)]
+    after = Thief(store, key_file).opened()
+    # Every wallet checks what it remembers, with the right PIN last.
+    outcome = bench.judge(folder, {}, environment=move.environment)
+    detail = f"killed: {killed}\n{before}\n{after}\n{lines}\n{move.output}\n{''.join(runs)}\n{outcome.detail}"
+    if set(before.values()) != {len(control.rows)}:
+        return Outcome(f"the thief's control opens {before}", True, detail)
+    if any(re.search(r"violations [1-9]", run) for run in runs) or outcome.text != "served":
+        return Outcome(f"the load finds a fault, {outcome.text}", True, detail)
+    # The history key of the first version verifies the audit log from before the rotation.
+    if any(after.values()) or [line[:10] for line in lines] != ["history 1 "]:
+        return Outcome(f"STOLEN: {after}", True, detail)
+    return Outcome("moved: every wallet opens, the stolen copy opens nothing", False, detail)
 
 
 def main():
