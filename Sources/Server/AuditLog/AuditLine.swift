@@ -89,7 +89,7 @@ private struct AuditBody: Codable {
     let reason: String?
 
     init(_ record: AuditRecord) {
-        self.time = AuditTime.text(of: record.at)
+        self.time = record.at.text
         self.epoch = record.epoch
         self.generation = record.generation
         self.server = record.server
@@ -121,7 +121,7 @@ private struct AuditBody: Codable {
             phase = .unclear(of: of, reason: self.reason ?? "")
         default: return nil
         }
-        guard let at = AuditTime.time(of: self.time), wallets.count == self.wallets?.count ?? 0,
+        guard let at = Timestamp(text: self.time), wallets.count == self.wallets?.count ?? 0,
             (mac == nil) == (self.recoveryCodeMAC == nil)
         else { return nil }
         return AuditRecord(
@@ -145,22 +145,5 @@ private struct AuditBody: Codable {
             preconditionFailure("strings and numbers can always be encoded as JSON")
         }
         return Array(data)
-    }
-}
-
-/// Converts between timestamps and ISO 8601 text in UTC with milliseconds.
-enum AuditTime {
-    private static let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-
-    static func text(of time: Timestamp) -> String {
-        // Formatting truncates, so add half a millisecond to preserve the last digit.
-        Date(timeIntervalSince1970: (Double(time.milliseconds) + 0.5) / 1000).formatted(Self.style)
-    }
-
-    static func time(of text: String) -> Timestamp? {
-        guard let date = try? Date(text, strategy: Self.style),
-            let milliseconds = Int64(exactly: (date.timeIntervalSince1970 * 1000).rounded())
-        else { return nil }
-        return Timestamp(milliseconds: milliseconds)
     }
 }

@@ -38,7 +38,7 @@ struct EventLine: Encodable {
     func encode(to encoder: any Encoder) throws {
         var line = encoder.container(keyedBy: Key.self)
         try line.encode(Self.format, forKey: .format)
-        try line.encode(self.time.iso8601, forKey: .time)
+        try line.encode(self.time.text, forKey: .time)
         switch self.content {
         case .dropped(let count):
             try line.encode("dropped", forKey: .event)
@@ -47,7 +47,7 @@ struct EventLine: Encodable {
         case .wallet(.blocked(let wallet, let until)):
             try line.encode("blocked", forKey: .event)
             try line.encode("\(wallet)", forKey: .wallet)
-            try line.encode(until.iso8601, forKey: .until)
+            try line.encode(until.text, forKey: .until)
         case .wallet(.blockedPermanently(let wallet)):
             try line.encode("blocked-permanently", forKey: .event)
             try line.encode("\(wallet)", forKey: .wallet)
@@ -60,14 +60,5 @@ struct EventLine: Encodable {
         case .wallet(.solutionRestored): try line.encode("solution-restored", forKey: .event)
         }
         try line.encode(self.number, forKey: .number)
-    }
-}
-
-extension Timestamp {
-    /// The time in UTC with milliseconds, such as `2026-12-24T18:00:00.000Z`.
-    fileprivate var iso8601: String {
-        // Formatting truncates, so add half a millisecond to preserve the last digit.
-        Date(timeIntervalSince1970: (Double(self.milliseconds) + 0.5) / 1000)
-            .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 }

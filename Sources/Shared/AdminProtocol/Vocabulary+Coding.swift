@@ -32,25 +32,6 @@ extension Timestamp: Codable {
 
     /// Encodes the ``text``.
     public func encode(to encoder: any Encoder) throws { try self.text.encode(to: encoder) }
-
-    /// The time as ISO 8601 in UTC, with milliseconds.
-    package var text: String {
-        // The formatter truncates, so add half a millisecond to preserve the last digit.
-        Date(timeIntervalSince1970: (Double(self.milliseconds) + 0.5) / 1000)
-            .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
-    }
-
-    /// Parses ISO 8601, such as `2026-12-24` or `2026-12-24T18:00:00Z`, with or without fractional seconds.
-    package init?(text: String) {
-        let date =
-            (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
-            ?? (try? Date(text, strategy: Date.ISO8601FormatStyle()))
-            ?? (try? Date(text, strategy: Date.ISO8601FormatStyle().year().month().day()))
-        guard let milliseconds = date.map({ ($0.timeIntervalSince1970 * 1000).rounded() }), milliseconds >= 0,
-            let whole = Int64(exactly: milliseconds)
-        else { return nil }
-        self.init(milliseconds: whole)
-    }
 }
 
 /// Encoded as `1.4.0`.

@@ -1,3 +1,5 @@
+internal import FoundationEssentials
+
 /// A point in time, in milliseconds since 1970-01-01T00:00:00Z.
 public struct Timestamp: Hashable, Comparable, Sendable {
     /// Milliseconds since 1970.
@@ -29,6 +31,27 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     /// Returns the duration from `earlier` to this time; negative if this time is earlier.
     package static func - (later: Timestamp, earlier: Timestamp) -> Duration {
         .milliseconds(later.milliseconds.subtractingReportingOverflow(earlier.milliseconds).partialValue)
+    }
+}
+
+extension Timestamp {
+    /// The time as ISO 8601 in UTC, with milliseconds.
+    package var text: String {
+        // The formatter truncates, so add half a millisecond to preserve the last digit.
+        Date(timeIntervalSince1970: (Double(self.milliseconds) + 0.5) / 1000)
+            .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    }
+
+    /// Parses ISO 8601, such as `2026-12-24` or `2026-12-24T18:00:00Z`, with or without fractional seconds.
+    package init?(text: String) {
+        let date =
+            (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
+            ?? (try? Date(text, strategy: Date.ISO8601FormatStyle()))
+            ?? (try? Date(text, strategy: Date.ISO8601FormatStyle().year().month().day()))
+        guard let milliseconds = date.map({ ($0.timeIntervalSince1970 * 1000).rounded() }), milliseconds >= 0,
+            let whole = Int64(exactly: milliseconds)
+        else { return nil }
+        self.init(milliseconds: whole)
     }
 }
 

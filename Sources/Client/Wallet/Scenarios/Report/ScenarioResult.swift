@@ -1,6 +1,7 @@
 internal import ConfigText
 internal import Foundation
 package import TerminalApp
+internal import Vocabulary
 
 package struct ScenarioResult: Hashable, Sendable {
     /// The scenario's file, without characters that a terminal interprets.
@@ -218,9 +219,7 @@ enum LogTime {
         let name = "{\"time\":\""
         if text.hasPrefix(name) { text = text.dropFirst(name.count) }
         guard let end = text.prefix(30).firstIndex(of: "Z") else { return nil }
-        let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-        guard let date = try? Date(String(text[...end]), strategy: style) else { return nil }
-        return Int64((date.timeIntervalSince1970 * 1000).rounded())
+        return Timestamp(text: String(text[...end]))?.milliseconds
     }
 
     /// The current time according to the system clock, as used in the log.
