@@ -42,26 +42,24 @@ struct WitnessTests {
             interval: Duration = .seconds(1)
         ) -> WitnessKeeper {
             WitnessKeeper(
-                WitnessKeeper.Parts(
-                    witness: witness,
-                    isRequired: isRequired,
-                    interval: interval,
-                    generation: {
-                        self.reads.withLock { $0 += 1 }
-                        return self.generation.withLock { $0 }
-                    },
-                    step: { self.step.withLock { $0 } },
-                    raiseStep: {
-                        // A commit like any other.
-                        self.generation.withLock { $0 += 1 }
-                        return self.step.withLock { step in
-                            step += 1
-                            return step
-                        }
-                    },
-                    log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-                    meters: WitnessMeters(MetricRegistry())
-                )
+                witness: witness,
+                isRequired: isRequired,
+                interval: interval,
+                generation: {
+                    self.reads.withLock { $0 += 1 }
+                    return self.generation.withLock { $0 }
+                },
+                step: { self.step.withLock { $0 } },
+                raiseStep: {
+                    // A commit like any other.
+                    self.generation.withLock { $0 += 1 }
+                    return self.step.withLock { step in
+                        step += 1
+                        return step
+                    }
+                },
+                log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+                meters: WitnessMeters(MetricRegistry())
             )
         }
     }

@@ -135,11 +135,6 @@ package struct WitnessRecord: Hashable, Sendable, Decodable, CustomStringConvert
     package var generation: UInt64?
     package var step: UInt64?
 
-    package init(generation: UInt64?, step: UInt64?) {
-        self.generation = generation
-        self.step = step
-    }
-
     /// Returns whether the witness has seen a later state of the store.
     package func isAhead(of numbers: WitnessNumbers) -> Bool {
         self.generation ?? 0 > numbers.generation || self.step ?? 0 > numbers.step

@@ -10,45 +10,39 @@ internal import ServiceLifecycle
 /// Invariant: a step is durably stored before it is sent to the witness. If the witness is ahead of the store, the
 /// store is therefore an older copy.
 package struct WitnessKeeper: Sendable {
-    package struct Parts: Sendable {
-        package var witness: Witness
-        /// Whether the server refuses to start if the witness does not answer.
-        package var isRequired: Bool
-        /// The minimum time between two requests while the server is running.
-        package var interval: Duration
-        /// Returns the store's generation.
-        package var generation: @Sendable () -> UInt64
-        /// Returns the stored step.
-        package var step: @Sendable () async throws -> UInt64
-        /// Durably raises the stored step and returns the new one.
-        package var raiseStep: @Sendable () async throws -> UInt64
-        package var log: Logger
-        package var meters: WitnessMeters
+    private let witness: Witness
+    /// Whether the server refuses to start if the witness does not answer.
+    private let isRequired: Bool
+    /// The minimum time between two requests while the server is running.
+    private let interval: Duration
+    /// Returns the store's generation.
+    private let generation: @Sendable () -> UInt64
+    /// Returns the stored step.
+    private let step: @Sendable () async throws -> UInt64
+    /// Durably raises the stored step and returns the new one.
+    private let raiseStep: @Sendable () async throws -> UInt64
+    private let log: Logger
+    private let meters: WitnessMeters
 
-        package init(
-            witness: Witness,
-            isRequired: Bool,
-            interval: Duration,
-            generation: @escaping @Sendable () -> UInt64,
-            step: @escaping @Sendable () async throws -> UInt64,
-            raiseStep: @escaping @Sendable () async throws -> UInt64,
-            log: Logger,
-            meters: WitnessMeters
-        ) {
-            self.witness = witness
-            self.isRequired = isRequired
-            self.interval = interval
-            self.generation = generation
-            self.step = step
-            self.raiseStep = raiseStep
-            self.log = log
-            self.meters = meters
-        }
+    package init(
+        witness: Witness,
+        isRequired: Bool,
+        interval: Duration,
+        generation: @escaping @Sendable () -> UInt64,
+        step: @escaping @Sendable () async throws -> UInt64,
+        raiseStep: @escaping @Sendable () async throws -> UInt64,
+        log: Logger,
+        meters: WitnessMeters
+    ) {
+        self.witness = witness
+        self.isRequired = isRequired
+        self.interval = interval
+        self.generation = generation
+        self.step = step
+        self.raiseStep = raiseStep
+        self.log = log
+        self.meters = meters
     }
-
-    private let parts: Parts
-
-    package init(_ parts: Parts) { self.parts = parts }
 
     /// Asks the witness whether the store is an older copy.
     ///
@@ -56,13 +50,13 @@ package struct WitnessKeeper: Sendable {
     package func start() async throws(WitnessFailure) {
         do {
             // Ask before raising the step, so that a store that is one step behind is detected.
-            try await self.ask(with: try await self.parts.step())
-            try await self.ask(with: try await self.parts.raiseStep())
+            try await self.ask(with: try await self.step())
+            try await self.ask(with: try await self.raiseStep())
         } catch let error as WitnessFailure {
             throw error
         } catch {
-            guard !self.parts.isRequired else { throw .silent("\(error)") }
-            self.parts.log.error(
+            guard !self.isRequired else { throw .silent("\(error)") }
+            self.log.error(
                 "the witness does not answer; an older copy of the store would not be detected",
                 metadata: ["reason": "\(error)"]
             )
@@ -72,9 +66,9 @@ package struct WitnessKeeper: Sendable {
     /// Informs the witness about each new generation until graceful shutdown or cancellation, and then one last time.
     package func run() async {
         await cancelWhenGracefulShutdown {
-            var last = self.parts.generation()
-            while (try? await Task.sleep(for: self.parts.interval)) != nil {
-                guard self.parts.generation() != last else { continue }
+            var last = self.generation()
+            while (try? await Task.sleep(for: self.interval)) != nil {
+                guard self.generation() != last else { continue }
                 last = await self.inform() ?? last
             }
         }
@@ -87,35 +81,35 @@ package struct WitnessKeeper: Sendable {
     @discardableResult
     private func inform() async -> UInt64? {
         do {
-            let step = try await self.parts.raiseStep()
+            let step = try await self.raiseStep()
             // Raising the step is also a commit, but it must not cause another request.
-            let generation = self.parts.generation()
+            let generation = self.generation()
             try await self.ask(with: step)
             return generation
         } catch let error as WitnessFailure {
-            self.parts.log.critical("the witness knows a later state of the store", metadata: ["reason": "\(error)"])
+            self.log.critical("the witness knows a later state of the store", metadata: ["reason": "\(error)"])
             // The witness has answered, and would answer the same again.
-            return self.parts.generation()
+            return self.generation()
         } catch {
-            self.parts.log.error("the witness does not answer", metadata: ["reason": "\(error)"])
+            self.log.error("the witness does not answer", metadata: ["reason": "\(error)"])
             return nil
         }
     }
 
     private func ask(with step: UInt64) async throws {
-        let numbers = WitnessNumbers(generation: self.parts.generation(), step: step)
+        let numbers = WitnessNumbers(generation: self.generation(), step: step)
         let record: WitnessRecord
         do throws(WitnessSilence) {
-            record = try await self.parts.witness.note(numbers)
+            record = try await self.witness.note(numbers)
         } catch {
-            self.parts.meters.silent.increment()
+            self.meters.silent.increment()
             throw error
         }
         guard !record.isAhead(of: numbers) else {
-            self.parts.meters.ahead.increment()
+            self.meters.ahead.increment()
             throw WitnessFailure.ahead(record, of: numbers)
         }
-        self.parts.meters.noted.increment()
+        self.meters.noted.increment()
     }
 }
 

@@ -39,16 +39,14 @@ extension WitnessKeeper {
             let store = store as? SQLiteWalletStore
         else { return nil }
         let keeper = WitnessKeeper(
-            WitnessKeeper.Parts(
-                witness: witness,
-                isRequired: settings[SettingTable.witnessRequired],
-                interval: settings[SettingTable.witnessInterval],
-                generation: { store.generation },
-                step: { try await store.witnessStep() },
-                raiseStep: { try await store.raiseWitnessStep() },
-                log: log,
-                meters: meters
-            )
+            witness: witness,
+            isRequired: settings[SettingTable.witnessRequired],
+            interval: settings[SettingTable.witnessInterval],
+            generation: { store.generation },
+            step: { try await store.witnessStep() },
+            raiseStep: { try await store.raiseWitnessStep() },
+            log: log,
+            meters: meters
         )
         do throws(WitnessFailure) {
             try await keeper.start()
