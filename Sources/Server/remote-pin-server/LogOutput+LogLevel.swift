@@ -16,14 +16,6 @@ extension LogOutput {
 }
 
 extension Logger.Level {
-    /// Converts an admin protocol log level.
-    fileprivate init(_ level: LogLevel) {
-        switch level {
-        case .debug: self = .debug
-        case .info: self = .info
-        case .notice: self = .notice
-        case .warning: self = .warning
-        case .error: self = .error
-        }
-    }
+    /// Converts an admin protocol log level, whose names are also those of the log.
+    fileprivate init(_ level: LogLevel) { self = Logger.Level(rawValue: level.rawValue) ?? .info }
 }

@@ -1,5 +1,6 @@
-internal import ArgumentParser
+public import ArgumentParser
 internal import ServerSettings
+public import Vocabulary
 
 /// A command-line command that makes one call to a running server and prints the reply.
 ///
@@ -46,11 +47,7 @@ struct CallOptions: ParsableArguments {
     @OptionGroup var output: OutputOptions
 }
 
-/// Parses an argument that must be one of the type's raw values.
-func choice<Value: RawRepresentable<String> & CaseIterable>(_ text: String, _ what: String) throws -> Value {
-    guard let value = Value(rawValue: text) else {
-        let known = Value.allCases.map(\.rawValue).joined(separator: ", ")
-        throw ValidationError("`\(text)` is not a \(what); use one of: \(known).")
-    }
-    return value
-}
+extension FeatureFlag: ExpressibleByArgument {}
+extension LogLevel: ExpressibleByArgument {}
+extension Platform: ExpressibleByArgument {}
+extension WalletCondition: ExpressibleByArgument {}

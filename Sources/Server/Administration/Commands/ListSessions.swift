@@ -14,17 +14,12 @@ package struct ListSessions: AdminCall {
     /// The last connection of the previous page, or nil for the first page.
     package var after: UInt64?
     /// The maximum number of sessions, in the range `1...limits.upperBound`.
-    package var limit: Int
+    package var limit = ListSessions.limits.upperBound
 
     /// The allowed page sizes.
     ///
     /// The largest page fits in a frame.
     package static let limits = 1...200
-
-    package init(after: UInt64? = nil, limit: Int = ListSessions.limits.upperBound) {
-        self.after = after
-        self.limit = limit
-    }
 
     package struct Reply: Codable, Sendable {
         package var sessions: [Session]

@@ -121,18 +121,10 @@ package struct ListWallets: AdminCall {
                 """
         )
 
-        @Option(
-            help: ArgumentHelp("Only wallets in this state.", valueName: "state"),
-            completion: .list(WalletCondition.allCases.map(\.rawValue)),
-            transform: { try choice($0, "state") }
-        )
+        @Option(help: "Only wallets in this state.")
         var state: [WalletCondition] = []
 
-        @Option(
-            help: "Only wallets on android or ios.",
-            completion: .list(Platform.allCases.map(\.rawValue)),
-            transform: { try choice($0, "platform") }
-        )
+        @Option(help: "Only wallets on android or ios.")
         var platform: Platform?
 
         @Option(

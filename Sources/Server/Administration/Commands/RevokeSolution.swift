@@ -9,19 +9,15 @@ package import WalletStore
 /// `revoke solution`: stops the release of shares and the registration of wallets until the solution is restored.
 ///
 /// No shares are destroyed.
-package struct RevokeSolution: AdminCall {
+package struct RevokeSolution: SolutionCall {
     package static let name = AuditEvent.revokeSolution.rawValue
-    package static let lane: AdminLane? = .store
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }
-    package var effect: AdminEffect { .change }
 
     package init() {}
 
     package func run(in service: AdminService) async throws -> SolutionReply {
         try await service.setSolutionRevoked(true)
     }
-
-    package func auditResult(of reply: SolutionReply) -> String { reply.changed ? "" : "as before" }
 
     private struct Command: CallCommand {
         static let configuration = CommandConfiguration(
@@ -51,19 +47,15 @@ package struct RevokeSolution: AdminCall {
 }
 
 /// `restore solution`: reverses the revocation of the solution.
-package struct RestoreSolution: AdminCall {
+package struct RestoreSolution: SolutionCall {
     package static let name = AuditEvent.restoreSolution.rawValue
-    package static let lane: AdminLane? = .store
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }
-    package var effect: AdminEffect { .change }
 
     package init() {}
 
     package func run(in service: AdminService) async throws -> SolutionReply {
         try await service.setSolutionRevoked(false)
     }
-
-    package func auditResult(of reply: SolutionReply) -> String { reply.changed ? "" : "as before" }
 
     private struct Command: CallCommand {
         static let configuration = CommandConfiguration(
@@ -90,6 +82,15 @@ package struct RestoreSolution: AdminCall {
 
         func draw(_ reply: SolutionReply, on page: inout Page) { reply.draw(on: &page) }
     }
+}
+
+/// A command that revokes or restores the solution.
+package protocol SolutionCall: AdminCall where Reply == SolutionReply {}
+
+extension SolutionCall {
+    package static var lane: AdminLane? { .store }
+    package var effect: AdminEffect { .change }
+    package func auditResult(of reply: SolutionReply) -> String { reply.changed ? "" : "as before" }
 }
 
 /// The reply to `revoke solution` and `restore solution`.

@@ -40,11 +40,7 @@ package struct SetFlag: AdminCall {
                 """
         )
 
-        @Argument(
-            help: ArgumentHelp("The flag: safe-biometric-unlock.", valueName: "flag"),
-            completion: .list(FeatureFlag.allCases.map(\.rawValue)),
-            transform: { try choice($0, "flag") }
-        )
+        @Argument(help: "The flag: safe-biometric-unlock.")
         var flag: FeatureFlag
 
         @Argument(

@@ -41,11 +41,7 @@ package struct SetLogLevel: AdminCall {
                 """
         )
 
-        @Argument(
-            help: ArgumentHelp("debug, info, notice, warning or error.", valueName: "level"),
-            completion: .list(LogLevel.allCases.map(\.rawValue)),
-            transform: { try choice($0, "level") }
-        )
+        @Argument(help: "The lowest level.")
         var level: LogLevel?
 
         @OptionGroup var options: CallOptions

@@ -36,11 +36,8 @@ struct StoreEpochCommand: AsyncParsableCommand {
             """
     )
 
-    @Option(
-        help: ArgumentHelp("The charge for every wallet: strict, charge-one or trust.", valueName: "rule"),
-        completion: .list(EpochRule.allCases.map(\.rawValue))
-    )
-    var epoch = EpochRule.strict.rawValue
+    @Option(help: ArgumentHelp("The charge for every wallet.", valueName: "rule"))
+    var epoch = EpochRule.strict
 
     @Option(help: ArgumentHelp("The audit log of another server; repeat it.", valueName: "file"), completion: .file())
     var audit: [String] = []
@@ -58,12 +55,6 @@ struct StoreEpochCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     private static let phrase = "open an epoch"
-
-    func validate() throws {
-        guard EpochRule(rawValue: self.epoch) != nil else {
-            throw ValidationError("`\(self.epoch)` is not a rule; use strict, charge-one or trust.")
-        }
-    }
 
     func run() async throws {
         try await ending {
@@ -111,7 +102,7 @@ struct StoreEpochCommand: AsyncParsableCommand {
         parts.onWritten = try server.exporting()
         let opening = try await EpochOpening(
             parts,
-            rule: EpochRule(rawValue: self.epoch) ?? .strict,
+            rule: self.epoch,
             logs: try self.audit.map { try Self.existing($0) },
             without: Set(self.without)
         )
@@ -146,7 +137,7 @@ struct StoreEpochCommand: AsyncParsableCommand {
             version == DatabaseReport.knownSchemaVersion
             ? "" : "\nThe schema is upgraded from version \(version); there is no way back."
         return "The database \(loss) confirmed commits. Epoch \(opening.number) charges every wallet by the rule "
-            + "\(self.epoch).\(left)\(upgrade)"
+            + "\(self.epoch.rawValue).\(left)\(upgrade)"
     }
 
     private static func failure(_ error: any Error, _ database: DatabaseSettings) -> any Error {
@@ -174,8 +165,9 @@ struct StoreEpochCommand: AsyncParsableCommand {
                     ]
                 }
             )
-            guard let report else { return page.line("epoch \(opening.number), \(self.epoch), would be opened") }
-            page.line("\(page.good("opened")) epoch \(opening.number), \(self.epoch)")
+            let epoch = "epoch \(opening.number), \(self.epoch.rawValue)"
+            guard let report else { return page.line("\(epoch), would be opened") }
+            page.line("\(page.good("opened")) \(epoch)")
             page.line(
                 "\(Restoration.wallets(report.ended)) ended again, \(report.denied) recovery "
                     + "code\(report.denied == 1 ? "" : "s") denied again, "
@@ -222,3 +214,5 @@ struct StoreEpochCommand: AsyncParsableCommand {
         }
     }
 }
+
+extension EpochRule: ExpressibleByArgument {}

@@ -43,14 +43,14 @@ struct RestoreCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The backup.", valueName: "backup"), completion: .file())
     var backup: String
 
-    @Option(
-        help: ArgumentHelp("The charge for every wallet: strict, charge-one or trust.", valueName: "rule"),
-        completion: .list(EpochRule.allCases.map(\.rawValue))
-    )
-    var epoch = EpochRule.strict.rawValue
+    @Option(help: ArgumentHelp("The charge for every wallet.", valueName: "rule"))
+    var epoch = EpochRule.strict
 
-    @Option(help: ArgumentHelp("A mark from the server's log that the audit log must contain.", valueName: "mark"))
-    var last: String?
+    @Option(
+        help: ArgumentHelp("A mark from the server's log that the audit log must contain.", valueName: "mark"),
+        transform: auditMark
+    )
+    var last: AuditMark?
 
     @Flag(help: "End the wallets that have a damaged value or attempt record, instead of rejecting the backup.")
     var endDamaged = false
@@ -65,15 +65,6 @@ struct RestoreCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     private static let phrase = "restore without the whole audit log"
-
-    func validate() throws {
-        guard EpochRule(rawValue: self.epoch) != nil else {
-            throw ValidationError("`\(self.epoch)` is not a rule; use strict, charge-one or trust.")
-        }
-        guard self.last.map({ AuditMark($0) != nil }) ?? true else {
-            throw ValidationError("`\(self.last ?? "")` is not a mark; copy NUMBER:MAC from the server's log.")
-        }
-    }
 
     func run() async throws {
         try await ending {
@@ -98,8 +89,8 @@ struct RestoreCommand: AsyncParsableCommand {
             vault: server.vault,
             clock: server.clock,
             actor: server.actor,
-            rule: EpochRule(rawValue: self.epoch) ?? .strict,
-            last: self.last.flatMap(AuditMark.init),
+            rule: self.epoch,
+            last: self.last,
             stage: { [drill, folder = server.dataFolder] stage in
                 if stage == .placing { try Drill.setMark(drill, in: folder) }
                 guard Terminal.isTerminal(2) else { return }
@@ -126,7 +117,7 @@ struct RestoreCommand: AsyncParsableCommand {
     private func show(_ report: Restoration.Report) {
         let json = RestoreJSON(
             epoch: report.epoch,
-            rule: self.epoch,
+            rule: self.epoch.rawValue,
             takenAt: report.takenAt.text,
             wallets: report.wallets,
             endedAgain: report.replayed.ended,
@@ -139,7 +130,7 @@ struct RestoreCommand: AsyncParsableCommand {
         )
         self.output.print(json) { page in
             page.line("\(page.good("restored")) \(Restoration.wallets(report.wallets)) as of \(report.takenAt.text)")
-            page.line("epoch \(report.epoch), \(self.epoch)")
+            page.line("epoch \(report.epoch), \(self.epoch.rawValue)")
             page.line(
                 "\(Restoration.wallets(report.replayed.ended)) ended again, "
                     + "\(report.replayed.denied) recovery code\(report.replayed.denied == 1 ? "" : "s") denied again"
