@@ -10,8 +10,6 @@ package struct ProcessMeter: Sendable {
         /// User and system time of all threads.
         package var cpu: Duration
         package var residentBytes: Int
-        /// The peak resident memory.
-        package var peakResidentBytes: Int
     }
 
     private let folder: String
@@ -34,8 +32,7 @@ package struct ProcessMeter: Sendable {
         }
         return Reading(
             cpu: .nanoseconds(self.threads.values.reduce(0, +)),
-            residentBytes: Self.bytes("VmRSS", in: status),
-            peakResidentBytes: Self.bytes("VmHWM", in: status)
+            residentBytes: Self.bytes("VmRSS", in: status)
         )
     }
 

@@ -238,11 +238,7 @@ extension ChangeLimit {
         guard let place = text.firstIndex(where: { "<>=!".contains($0) }) else { throw .noRelation(text) }
         let name = String(text[..<place])
         let limit = text[place...].dropFirst()
-        do throws(ThresholdError) {
-            self.metric = try Metric(parsing: name)
-        } catch {
-            throw .metric(error)
-        }
+        do throws(ThresholdError) { self.metric = try Metric(parsing: name) } catch { throw .metric(error) }
         let sign = limit.first.map(String.init) ?? ""
         guard text[place] == ">" || text[place] == "<", sign == "+" || sign == "-", limit.hasSuffix("%"),
             let percent = DecimalText.read(limit.dropFirst().dropLast())

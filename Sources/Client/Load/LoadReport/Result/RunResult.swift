@@ -45,7 +45,8 @@ package struct RunResult: Sendable, Equatable {
     }
 }
 
-package enum RunEnd: String, Sendable, Equatable, Codable {
+/// The way a run ended, from the least severe to the most severe.
+package enum RunEnd: String, Sendable, Equatable, Codable, CaseIterable {
     case completed
     /// A user interrupted the run.
     ///
@@ -370,7 +371,7 @@ extension RunResult {
         var result = RunResult(
             setting: setting,
             intervals: Self.joined(parts.map(\.intervals)),
-            end: parts.map(\.end).max { $0.severity < $1.severity } ?? first.end,
+            end: RunEnd.allCases.last { end in parts.contains { $0.end == end } } ?? first.end,
             markers: parts.flatMap(\.markers).sorted { $0.at < $1.at },
             sections: parts.flatMap(\.sections),
             notes: ["merged from \(parts.count) runs, on \(Self.machines(of: parts))"]
@@ -463,19 +464,5 @@ extension Interval {
     private static func combine<Value>(_ left: Value?, _ right: Value?, _ body: (Value, Value) -> Value) -> Value? {
         guard let left, let right else { return left ?? right }
         return body(left, right)
-    }
-}
-
-extension RunEnd {
-    /// The severity of the way a run ended.
-    ///
-    /// A merged run has the most severe end of its parts.
-    fileprivate var severity: Int {
-        switch self {
-        case .completed: 0
-        case .interrupted: 1
-        case .aborted: 2
-        case .lost: 3
-        }
     }
 }

@@ -105,10 +105,10 @@ extension ResultOptions {
                     "--out \(path): unknown file extension; use \(extensions), or name a folder"
                 )
             }
-            do throws(FileError) {
-                if !DurableFile.isFolder(path) { try DurableFile.makeFolder(path, mode: 0o755) }
-            } catch {
-                throw PinLoadFailure(.usage, "--out: \(error)")
+            if !DurableFile.isFolder(path) {
+                try mapError(DurableFile.makeFolder(path, mode: 0o755)) { (error: FileError) in
+                    PinLoadFailure(.usage, "--out: \(error)")
+                }
             }
             let folder = path.hasSuffix("/") ? String(path.dropLast()) : path
             destinations += LoadReportFormat.allCases.map {

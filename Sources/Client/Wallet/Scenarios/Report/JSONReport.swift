@@ -4,7 +4,7 @@ internal import Vocabulary
 
 /// Formats results as a JSON object whose names keep their meaning throughout version 1.
 package enum JSONReport {
-    static func text(_ report: Report) -> String { JSONText.encoded(Document(report: report), isPretty: true) + "\n" }
+    static func text(_ report: Report) -> String { JSONText.encoded(Document(report), isPretty: true) + "\n" }
 
     /// Returns the files of the scenarios that failed, read from the report of a run, or nil if the text is not such a
     /// report.
@@ -22,24 +22,19 @@ package enum JSONReport {
     }
 
     private struct Document: Encodable {
-        let report: Report
+        let v = 1
+        let passed, flaky, failed, skipped, knownFailures: Int
+        let durationMs: Int64
+        let scenarios: [Entry]
+        let coverage: Coverage?
 
-        enum Key: String, CodingKey {
-            case v, passed, flaky, failed, skipped, knownFailures, durationMs, scenarios, coverage
-        }
-
-        func encode(to encoder: any Encoder) throws {
-            let results = self.report.results
-            var fields = encoder.container(keyedBy: Key.self)
-            try fields.encode(1, forKey: .v)
-            try fields.encode(self.report.count(.passed), forKey: .passed)
-            try fields.encode(self.report.count(.flaky), forKey: .flaky)
-            try fields.encode(self.report.count(.failed), forKey: .failed)
-            try fields.encode(self.report.count(.skipped), forKey: .skipped)
-            try fields.encode(self.report.count(.knownFailure), forKey: .knownFailures)
-            try fields.encode(self.report.duration.milliseconds, forKey: .durationMs)
-            try fields.encode(results.map(Entry.init), forKey: .scenarios)
-            try fields.encodeIfPresent(self.report.coverage, forKey: .coverage)
+        init(_ report: Report) {
+            (self.passed, self.flaky) = (report.count(.passed), report.count(.flaky))
+            (self.failed, self.skipped) = (report.count(.failed), report.count(.skipped))
+            self.knownFailures = report.count(.knownFailure)
+            self.durationMs = report.duration.milliseconds
+            self.scenarios = report.results.map(Entry.init)
+            self.coverage = report.coverage
         }
     }
 

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import WalletFlows
 
 /// Generates docs/scenarios.md, which lists every test case with its file and the flow steps it takes.
@@ -15,7 +16,8 @@ package enum ScenarioPage {
             "| case | behavior | steps covered |",
             "| --- | --- | --- |",
         ]
-        for result in results.sorted(by: { Self.order($0.caseID) < Self.order($1.caseID) }) {
+        // Numbers are compared as such, so that SB2 comes before SB10.
+        for result in results.sorted(by: { $0.caseID.compare($1.caseID, options: .numeric) == .orderedAscending }) {
             let link = "[\(result.caseID)](../\(Self.folder)\(Self.name(of: result.path)))"
             lines.append("| \(link) | \(result.title.replacing("|", with: "\\|")) | \(Self.steps(result.reached)) |")
         }
@@ -28,22 +30,6 @@ package enum ScenarioPage {
     private static func name(of path: String) -> Substring {
         guard let folder = path.ranges(of: Self.folder).last else { return path.split(separator: "/").last ?? "" }
         return path[folder.upperBound...]
-    }
-
-    /// Returns a sort key that compares numbers numerically, so that SB2 comes before SB10.
-    private static func order(_ name: String) -> String {
-        var result = ""
-        var digits = ""
-        for character in name + " " {
-            if character.isNumber {
-                digits.append(character)
-            } else {
-                if !digits.isEmpty { result += String(repeating: "0", count: max(0, 5 - digits.count)) + digits }
-                digits = ""
-                result.append(character)
-            }
-        }
-        return result
     }
 
     /// Groups the steps by flow in document order, for example `PF2.8 1.1a 2.1 2.1a`.

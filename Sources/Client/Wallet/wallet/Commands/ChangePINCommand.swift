@@ -66,19 +66,12 @@ enum ProtectedAction {
         _ pins: PINSource,
         _ open: (Phone) async throws -> Screen
     ) async throws -> Screen? {
-        let screen = try await Unlocking.launch(app)
-        var pin: PINInput?
-        if await app.phone.isLocked {
-            guard screen.step == "UC2.3/1.3" else { return nil }
-            let entered = try AppSession.sixDigits(try pins.next("PIN: "))
-            _ = try await app.phone.enter(entered)
-            guard await !app.phone.isLocked else { return nil }
-            pin = entered
-        }
+        guard let unlocked = try await Unlocking.launchAndEnter(app, pins), await !app.phone.isLocked
+        else { return nil }
         // In safe mode, changing the PIN requires a prompt first, which may be rejected.
         let opened = try await open(app.phone)
         guard opened.step == "PF2.4/1.1" else { return opened }
-        let again = try pin?.enteredAgain() ?? AppSession.sixDigits(try pins.next("PIN: "))
+        let again = try unlocked.pin?.enteredAgain() ?? AppSession.sixDigits(try pins.next("PIN: "))
         return try await app.phone.enter(again)
     }
 }

@@ -26,7 +26,7 @@ struct UnlockCommand: OneShotCommand {
     func run() async throws {
         try await AppSession.run(self) { app in
             let pins = try self.pins.source()
-            guard let screen = try await Unlocking.launchAndEnter(app, pins) else {
+            guard let screen = try await Unlocking.launchAndEnter(app, pins)?.screen else {
                 return await app.status(reached: false)
             }
             _ = try await SetupCompletion.finish(app, from: screen, writtenDown: self.codeWrittenDown)
@@ -38,15 +38,15 @@ struct UnlockCommand: OneShotCommand {
 
 /// The part of a command that launches the app and unlocks the wallet.
 enum Unlocking {
-    /// Launches the app and unlocks the wallet.
+    /// Launches the app, unlocks the wallet, and returns the screen and the PIN, if one was entered.
     ///
     /// Returns nil if the wallet was not unlocked by a biometric and the app does not ask for the PIN.
-    static func launchAndEnter(_ app: AppSession, _ pins: PINSource) async throws -> Screen? {
+    static func launchAndEnter(_ app: AppSession, _ pins: PINSource) async throws -> (screen: Screen, pin: PINInput?)? {
         let screen = try await Self.launch(app)
-        guard await app.phone.isLocked else { return screen }
+        guard await app.phone.isLocked else { return (screen, nil) }
         guard screen.step == "UC2.3/1.3" else { return nil }
         let input = try AppSession.sixDigits(try pins.next("PIN: "))
-        return try await app.phone.enter(input)
+        return (try await app.phone.enter(input), input)
     }
 
     /// Launches the app, whose wallet must be set up, and continues to the PIN if a biometric is rejected.
