@@ -97,6 +97,11 @@ struct KeyFileLines: Sendable {
             && history.last == versions.last && Set(history).isSuperset(of: versions)
     }
 
+    func isSame(as other: KeyFileLines) -> Bool {
+        self.active == other.active && self.links == other.links
+            && self.roots.elementsEqual(other.roots) { $0.name == $1.name && $0.isSame(as: $1) }
+    }
+
     /// Compares the roots in the module with the check values in the file.
     func compareWithModule() async throws(KeyFileError) {
         guard let module else { return }

@@ -47,8 +47,7 @@ package final class KeyFileVault: Vault {
         let path = old.path
         let lock = try mapError(FileLock(waitingFor: path + ".lock"), to: KeyFileError.file)
         defer { withExtendedLifetime(lock) {} }
-        let present = KeyFile.text(of: try KeyFile.read(path, old.module))
-        guard present.isEqual(to: KeyFile.text(of: old)) else { return false }
+        guard try KeyFile.read(path, old.module).isSame(as: old) else { return false }
         try self.lend(new) { text throws(FileError) in
             // A larger file could not be read again.
             guard text.count <= KeyFile.sizeLimit else { throw .tooLarge(path, limit: KeyFile.sizeLimit) }
