@@ -169,6 +169,9 @@ private final class ModuleConnections {
 
     /// Ends a request that has waited too long.
     ///
+    /// It is a failure of the module only if the daemon had a part of the time. Otherwise, the module is slower than
+    /// the requests.
+    ///
     /// Invariant: its connection is not used again. A late line would be taken as the answer to the next request, and
     /// give a wallet the key of another one.
     private func expire(_ request: ModuleRequest) {
@@ -176,12 +179,18 @@ private final class ModuleConnections {
         let connection = self.open.first { $0.request === request }
         connection?.request = nil
         connection?.close()  // rule: vault-late-line-taken
+        let part = TimeAmount.nanoseconds(self.timeLimit.nanoseconds / 4)
+        guard let sent = request.sent, .now() - sent >= part else { return request.end(.busy(.zero)) }
         request.end(.failed("no answer within \(self.timeLimit.nanoseconds / 1_000_000) ms"))
     }
 
+    /// Sends the newest requests first.
+    ///
+    /// If the module is slower than the requests, the oldest ones have so little time left that their answers would
+    /// come too late.
     private func serve() {
         while !self.waiting.isEmpty, let connection = self.idle.popLast() {
-            connection.send(self.waiting.removeFirst())
+            connection.send(self.waiting.removeLast())
         }
         while self.waiting.count > self.connecting + self.open.count(where: { !$0.isReady }),
             self.open.count + self.connecting < self.limit
@@ -260,6 +269,8 @@ private final class ModuleConnections {
     func ended(_ connection: ModuleConnection) {
         self.open.removeAll { $0 === connection }
         self.idle.removeAll { $0 === connection }
+        // The request of one whose keys are being checked fails with the check.
+        if connection.isReady, !self.isClosed { self.serve() }
         self.keepOne()
     }
 
@@ -295,6 +306,8 @@ extension ModuleAnswer {
 private final class ModuleRequest {
     let line: String
     var timer: Scheduled<Void>?
+    /// The time at which the daemon got it.
+    var sent: NIODeadline?
     private var onEnd: ((ModuleAnswer) -> Void)?
 
     init(line: String, _ onEnd: @escaping (ModuleAnswer) -> Void) {
@@ -330,6 +343,7 @@ private final class ModuleConnection: ChannelInboundHandler {
 
     func send(_ request: ModuleRequest) {
         self.request = request
+        request.sent = .now()
         self.channel.writeAndFlush(ByteBuffer(string: request.line), promise: nil)
     }
 
