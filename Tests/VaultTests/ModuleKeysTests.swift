@@ -156,7 +156,7 @@ struct ModuleKeysTests {
 
     @Test("the answer to a request that timed out is never taken as the answer to another one")
     func lateLine() async throws {
-        let client = try await Client()
+        let client = try await Client(timeLimit: .seconds(2))
         client.daemon.fail(.held, times: 1)
         #expect(await !client.isRight(1))
         client.daemon.fail(.held, times: 1)
