@@ -55,7 +55,7 @@ final class Phone {
     let secondID = PINKeyID.random()
     let hardware = Phone.key("000000")
     let first = Phone.key("111111")
-    private let second = Phone.key("222222")
+    let second = Phone.key("222222")
     private let wrong = Phone.key("333333")
     private var attempts: [UInt8: AttemptID] = [:]
     private var sent: [Sending: [[UInt8]]] = [:]

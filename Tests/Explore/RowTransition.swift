@@ -1,4 +1,5 @@
 internal import PINPolicy
+internal import Vocabulary
 internal import WalletStore
 
 /// A step of the store, or the end of a wait for the standby, as in `docs/model/counting.pml` but without attempt ids.
@@ -9,16 +10,25 @@ struct RowTransition: Hashable {
     ///
     /// Returns nil for a step that the model lacks: a change of the PIN, a read, or the revocation itself.
     ///
-    /// - Parameter commits: Whether the answer waits until a standby has the commit.
+    /// - Parameters:
+    ///   - right: The key of the right PIN, for a session without keys, which has none to compare.
+    ///   - commits: Whether the answer waits until a standby has the commit.
     /// - Throws: ``Violation`` for a reply that steps of this kind do not have.
-    init?(_ operation: Operation, _ reply: Reply, _ before: Facts, _ after: Facts, commits: Bool) throws(Violation) {
+    init?(
+        _ operation: Operation,
+        _ reply: Reply,
+        _ before: Facts,
+        _ after: Facts,
+        right: P256PublicKey,
+        commits: Bool
+    ) throws(Violation) {
         let event: String
         switch operation {
         case .beginSession: event = "session"
         case .judge(let attempt):
             guard case .releaseShare = attempt.effect else { return nil }
             let isRepetition = before.record.lastWrongAttempt == attempt.attemptID
-            let isRight = attempt.candidate == attempt.pinKey
+            let isRight = attempt.candidate == attempt.pinKey ?? right
             event = "\(isRepetition ? "repeated" : "new") \(isRight ? "right" : "wrong")"
         case .identity, .report, .revoke, .revokeWallets: return nil
         }

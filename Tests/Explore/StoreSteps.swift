@@ -3,6 +3,7 @@ internal import EmbeddedServer
 internal import PINPolicy
 @testable import PostgreSQLStore
 internal import Secrets
+internal import Statements
 internal import Vocabulary
 internal import WalletStore
 
@@ -51,6 +52,11 @@ final class StoreSteps {
 
     init(_ phone: Phone, isShared: Bool) {
         (self.phone, self.isShared) = (phone, isShared)
+    }
+
+    /// Returns the key of the PIN that is right.
+    func rightKey(in facts: Facts) -> P256PublicKey {
+        facts.hasSecondPIN ? self.phone.second.publicKey : self.phone.first.publicKey
     }
 
     /// Returns the contents after the wallet's registration.

@@ -58,7 +58,8 @@ final class StoredRows {
         self.done[step] = result
         let (before, after) = (self.facts(in: contents), self.facts(in: result.contents))
         let waits = result.commits && self.steps.isShared
-        if let transition = try RowTransition(operation, result.reply, before, after, commits: waits) {
+        let right = self.steps.rightKey(in: before)
+        if let transition = try RowTransition(operation, result.reply, before, after, right: right, commits: waits) {
             self.transitions.insert(transition)
         }
         return result
