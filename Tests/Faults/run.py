@@ -914,7 +914,9 @@ def descriptors(bench, dice):
     port = int(re.search(r"ready on \S+:(\d+)", server.output).group(1))
     probe = int(re.search(r"observed address=\S+:(\d+)", server.output).group(1))
     clients = []
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, resource.getrlimit(resource.RLIMIT_NOFILE)[1]),) * 2)
+    # The servers of later faults inherit the limit, so it is never lowered.
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(4096, hard)), hard))
     try:
         for _ in range(1300):
             clients.append(socket.create_connection(("127.0.0.1", port), timeout=5))
