@@ -173,7 +173,8 @@ say "purge: only the users remain"
 inside apt-get purge -y -qq remote-pin-server remote-pin-portal remote-pin-keys remote-pin-tools \
     >"$work/purge.out" 2>&1
 for path in /var/lib/remote-pin /var/lib/remote-pin-key /var/log/remote-pin /var/backups/remote-pin /etc/remote-pin \
-    /run/remote-pin /usr/share/doc/remote-pin-server /usr/share/remote-pin-server; do
+    /etc/remote-pin-keys /run/remote-pin /usr/share/doc/remote-pin-server /usr/share/remote-pin-server \
+    /usr/share/remote-pin-keys; do
     must inside test ! -e "$path"
 done
 must inside getent passwd remote-pin >/dev/null

@@ -288,8 +288,8 @@ say "purge: only the users and backups remain"
 inside apt-get purge -y -qq remote-pin-server remote-pin-portal remote-pin-keys remote-pin-tools \
     >"$work/purge.out" 2>&1
 for path in /var/lib/remote-pin /var/lib/remote-pin-key /var/log/remote-pin /etc/remote-pin /run/remote-pin \
-    /run/remote-pin-portal /usr/share/doc/remote-pin-server /usr/share/remote-pin-server \
-    /lib/systemd/system/remote-pin-server.service; do
+    /run/remote-pin-portal /etc/remote-pin-keys /usr/share/doc/remote-pin-server /usr/share/remote-pin-server \
+    /lib/systemd/system/remote-pin-{server,portal,keys}.service; do
     must inside test ! -e "$path"
 done
 must inside test -s /var/backups/remote-pin/root.backup
