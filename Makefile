@@ -280,10 +280,11 @@ GIT_ID = $(shell git describe --always --dirty --abbrev=12 2>/dev/null)
 RELEASE_SCRATCH := .build-deb
 OUT := $(RELEASE_SCRATCH)/packages
 
-# The programs contain no path of the build's folder.
+# The programs contain no path of the build's folder, and no hash of the compiler's arguments, which have it.
 RELEASE_BUILD = REMOTE_PIN_BUILD_ID="$(GIT_ID)" REMOTE_PIN_ICU_DATA="$(CURDIR)/$(RELEASE_SCRATCH)/icu-data.o" \
 	$(SWIFT_BUILD) -c release --static-swift-stdlib --scratch-path $(RELEASE_SCRATCH) -debug-info-format none \
 	-Xswiftc -file-prefix-map -Xswiftc $(CURDIR)=/remote-pin \
+	-Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen \
 	-Xcc -ffile-prefix-map=$(CURDIR)=/remote-pin -Xcxx -ffile-prefix-map=$(CURDIR)=/remote-pin
 
 .PHONY: programs
