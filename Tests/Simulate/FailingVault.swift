@@ -2,16 +2,42 @@ internal import Statements
 internal import Vault
 internal import Vocabulary
 
-/// The production vault, which may be slow, and cannot be reached for a while.
-struct FailingVault: Vault, @unchecked Sendable {
+/// The production vault, whose module may be slow, and silent for a while.
+///
+/// A request to a silent module fails after a time limit. After three failures in a row, requests fail at once until
+/// the module answers again.
+final class FailingVault: Vault, @unchecked Sendable {
+    /// Microseconds.
+    private static let timeLimit: Int64 = 2_000_000
+
     let vault: KeyFileVault
-    let fails: () -> Bool
+    let scheduler: Scheduler
+    let silentUntil: () -> Int64
     /// Waits as long as a slow vault takes.
-    let wait: () async -> Void
+    let delay: () async -> Void
+    private var failures = 0
+
+    init(
+        _ vault: KeyFileVault,
+        _ scheduler: Scheduler,
+        silentUntil: @escaping () -> Int64,
+        delay: @escaping () async -> Void
+    ) {
+        (self.vault, self.scheduler, self.silentUntil, self.delay) = (vault, scheduler, silentUntil, delay)
+    }
 
     func keys(of wallet: WalletID, opening sealed: [[UInt8]]) async throws(VaultError) -> WalletKeys {
-        if self.fails() { throw .unreachable }
-        await self.wait()
+        let silence = self.silentUntil() - self.scheduler.now
+        if silence > 0 {
+            guard self.failures < 3 else { throw .unreachable }
+            await self.scheduler.wait(min(silence, Self.timeLimit))
+            if silence > Self.timeLimit {
+                self.failures += 1
+                throw .unreachable
+            }
+        }
+        self.failures = 0
+        await self.delay()
         return try await self.vault.keys(of: wallet, opening: sealed)
     }
 
@@ -32,7 +58,7 @@ struct FailingVault: Vault, @unchecked Sendable {
     }
 }
 
-/// A signer of receipts whose keys cannot be used while the vault is unreachable.
+/// A signer of receipts whose keys cannot be used while the module is silent.
 struct FailingSigner: ReceiptSigner, @unchecked Sendable {
     let signer: any ReceiptSigner
     let fails: () -> Bool

@@ -46,7 +46,8 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
         case phoneDiskFails(phone: Int, writes: Int)
         case serverClock(seconds: Int)
         case phoneClock(phone: Int, seconds: Int)
-        case vaultFails(seconds: Int)
+        /// The module of the vault answers no request for this long.
+        case moduleSilent(seconds: Int)
         /// Each call to the vault, and each answer of the store to a wallet, takes up to two seconds.
         case slowServer(seconds: Int)
         /// This many microseconds after the next request, the database's standby becomes the primary.
@@ -145,7 +146,7 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
                     ? .serverClock(seconds: number(-self.largestStep...self.largestStep))
                     : .phoneClock(phone: phone, seconds: number(-86_400...86_400))
             case 20...21: .lostVerdicts(number(1...2))
-            default: .vaultFails(seconds: number(1...30))
+            default: .moduleSilent(seconds: number(0...120))
             }
         return Fault(time: max(0, time + offset), kind: kind)
     }
@@ -271,7 +272,7 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
             case 16: .cutConnections
             case 17...18: .lostVerdicts(number(1...3))
             case 19: .killApp(phone: phone, afterJobs: number(0...60))
-            default: .vaultFails(seconds: number(1...20))
+            default: .moduleSilent(seconds: number(0...120))
             }
         return Fault(time: max(0, time + offset), kind: kind)
     }

@@ -30,7 +30,7 @@ protocol ServerMachine: AnyObject, Sendable {
     /// The folder of the present process; the next one gets a copy of it.
     var folder: String { get }
     /// Microseconds.
-    var vaultFailsUntil: Int64 { get set }
+    var moduleSilentUntil: Int64 { get set }
     var isSlowUntil: Int64 { get set }
     /// The process ends this many jobs after the next entry of its audit log is on disk.
     var killAfterRecord: (jobs: Int, power: Bool)? { get set }
@@ -85,9 +85,10 @@ extension ServerMachine {
             },
             lease: store.lease,
             vault: FailingVault(
-                vault: vault,
-                fails: { self.scheduler.now < self.vaultFailsUntil },
-                wait: { await self.delay() }
+                vault,
+                self.scheduler,
+                silentUntil: { self.moduleSilentUntil },
+                delay: { await self.delay() }
             ),
             attestations: verifier,
             audit: audit,
@@ -100,10 +101,10 @@ extension ServerMachine {
 
     /// Returns the signer of receipts.
     ///
-    /// In the runs with the later faults, it fails whenever the vault fails.
+    /// In the runs with the later faults, it fails while the module is silent.
     func receiptSigner(of vault: KeyFileVault) -> any ReceiptSigner {
         guard Fault.hasLaterFaults(self.run.plan.seed) else { return vault.receiptSigner }
-        return FailingSigner(signer: vault.receiptSigner) { self.scheduler.now < self.vaultFailsUntil }
+        return FailingSigner(signer: vault.receiptSigner) { self.scheduler.now < self.moduleSilentUntil }
     }
 
     /// Delays one call of the vault and one answer of the store in four, or all of them while the server is slow.

@@ -25,7 +25,7 @@ final class SharedServer: ServerMachine, @unchecked Sendable {
     private(set) var process: SimulatedProcess?
     private(set) var running: RunningServer?
     private(set) var folder: String
-    var vaultFailsUntil: Int64 = 0
+    var moduleSilentUntil: Int64 = 0
     var isSlowUntil: Int64 = 0
     var freezeBeforeAnswer: (() -> Void)?
     var killAfterRecord: (jobs: Int, power: Bool)?

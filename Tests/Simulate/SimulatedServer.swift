@@ -46,7 +46,7 @@ final class SimulatedServer: ServerMachine, @unchecked Sendable {
     /// The times until which faults last, in microseconds.
     var fullUntil: Int64 = 0
     var slowUntil: Int64 = 0
-    var vaultFailsUntil: Int64 = 0
+    var moduleSilentUntil: Int64 = 0
     var isSlowUntil: Int64 = 0
     var freezeBeforeAnswer: (() -> Void)?
     var killAfterRecord: (jobs: Int, power: Bool)?

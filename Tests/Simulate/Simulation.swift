@@ -231,7 +231,7 @@ final class Simulation: @unchecked Sendable {
         case .diskFull(let seconds): self.embedded?.fullUntil = until(seconds)
         case .diskFails(let atWrite): self.embedded?.nextFailure = atWrite
         case .slowDisk(let seconds): self.embedded?.slowUntil = until(seconds)
-        case .vaultFails(let seconds): for server in self.servers { server.vaultFailsUntil = until(seconds) }
+        case .moduleSilent(let seconds): for server in self.servers { server.moduleSilentUntil = until(seconds) }
         case .slowServer(let seconds): for server in self.servers { server.isSlowUntil = until(seconds) }
         case .serverClock(let seconds): self.embedded?.clock.offset += Int64(seconds) * 1000
         case .lossyFailover(let delay, let lost):
@@ -317,7 +317,7 @@ final class Simulation: @unchecked Sendable {
     /// Ends all faults, so that every wallet must work again.
     func heal() {
         for server in self.servers {
-            (server.vaultFailsUntil, server.isSlowUntil, server.freezeBeforeAnswer) = (0, 0, nil)
+            (server.moduleSilentUntil, server.isSlowUntil, server.freezeBeforeAnswer) = (0, 0, nil)
             server.killAfterRecord = nil
             server.auditDisk = AuditDisk()
         }
