@@ -71,10 +71,10 @@ struct ModuleRootTests {
         #expect(others.isEmpty)
     }
 
-    @Test("a new version is in the module if that has both of its keys, and otherwise in the file")
+    @Test("a new version is in the module if that has both of its keys, and in the file if it has neither")
     func addedVersions() async throws {
         let fixture = try await VaultFixture(.module)
-        fixture.daemon.fail(.text("unknown\n"), for: "history-2")
+        for name in ["key-2", "history-2"] { fixture.daemon.fail(.text("unknown\n"), for: name) }
         #expect(try await fixture.vault.addVersion(activating: true) == 2)
         #expect(fixture.vault.isInModule(2) == false)
         #expect(try await fixture.vault.addVersion(activating: true) == 3)
@@ -83,6 +83,18 @@ struct ModuleRootTests {
         let again = try await fixture.again()
         #expect(again.versions == [1, 2, 3] && again.activeVersion == 3)
         #expect((1...3).map { again.name(of: $0) } == (1...3).map { fixture.vault.name(of: $0) })
+    }
+
+    @Test("a new version of which the module has only one key is not added", arguments: ["key-2", "history-2"])
+    func halfVersion(_ missing: String) async throws {
+        let fixture = try await VaultFixture(.module)
+        let before = try fixture.file.text()
+        fixture.daemon.fail(.text("unknown\n"), for: missing)
+        let other = missing == "key-2" ? "history-2" : "key-2"
+        await #expect(throws: KeyFileError.halfInModule(fixture.file.path, has: other, lacks: missing)) {
+            try await fixture.vault.addVersion(activating: true)
+        }
+        #expect(try fixture.file.text() == before && fixture.vault.versions == [1])
     }
 
     @Test("while the module is away, no version is added, the keys in use stay, and the file is not changed")

@@ -115,6 +115,26 @@ struct KeyFileLines: Sendable {
         }
     }
 
+    /// Returns the roots of these names in the module, or nil if there is no module or it has neither.
+    ///
+    /// Threat: an operator who moves the roots to the module and misnames one of the two would leave them in the file
+    /// without notice.
+    func findInModule(_ key: RootName, _ history: RootName) async throws(KeyFileError) -> (KeyRoot, KeyRoot)? {
+        guard let module else { return nil }
+        let found: (key: KeyRoot?, history: KeyRoot?)
+        do throws(ModuleFailure) {
+            found = (try await .find(key, in: module), try await .find(history, in: module))
+        } catch {
+            throw self.unreachable
+        }
+        return switch found {
+        case (let key?, let history?): (key, history)
+        case (nil, nil): nil
+        case (nil, _): throw .halfInModule(self.path, has: "\(history)", lacks: "\(key)")
+        case (_, nil): throw .halfInModule(self.path, has: "\(key)", lacks: "\(history)")
+        }
+    }
+
     var unreachable: KeyFileError {
         .unreachable(self.path, socket: self.module?.socket ?? "", reason: self.module?.problem ?? "no answer")
     }
@@ -280,6 +300,10 @@ package enum KeyFileError: Error, Hashable, Sendable, CustomStringConvertible {
     ///
     /// Use the right module, or the key file that belongs to it.
     case notInModule(String, String, check: String)
+    /// The module has only one of the two keys of a new version.
+    ///
+    /// Make the other one.
+    case halfInModule(String, has: String, lacks: String)
     /// The daemon of the module gave no answer.
     ///
     /// Start it, or ask again later.
@@ -305,6 +329,9 @@ package enum KeyFileError: Error, Hashable, Sendable, CustomStringConvertible {
         case .notInModule(let path, let name, let check):
             "vault key file: the module has no key `\(name)` with the check digits \(check), which \(path) names; use "
                 + "the token with this key, or the key file that belongs to the token (remote-pin-keys list)"
+        case .halfInModule(let path, let has, let lacks):
+            "vault key file: the module has the key `\(has)`, but no `\(lacks)`; a new version in \(path) needs both "
+                + "(remote-pin-keys make \(lacks))"
         case .unreachable(let path, let socket, let reason):
             "vault key file: the roots of \(path) are in a module, and its daemon at \(socket) cannot be used: "
                 + "\(reason); start remote-pin-keys, or see its log"

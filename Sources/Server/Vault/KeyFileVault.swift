@@ -162,8 +162,8 @@ package protocol RotatingVault: Vault {
     func isInModule(_ version: UInt32) -> Bool?
     /// Adds a version durably and returns its number.
     ///
-    /// Its roots are in the module if that has the keys for the next number, and otherwise random and in the file. If
-    /// the version is activated, it is used for sealing from then on.
+    /// Its roots are in the module if that has both keys for the next number, and random and in the file if it has
+    /// neither. If the version is activated, it is used for sealing from then on.
     func addVersion(activating: Bool) async throws(KeyFileError) -> UInt32
     /// Uses a version for sealing from then on.
     func activate(_ version: UInt32) async throws(KeyFileError)
@@ -191,15 +191,7 @@ extension KeyFileVault: RotatingVault {
             let number = (lines.versions.last?.name.number ?? 0) + 1
             var key = KeyRoot.random(RootName(kind: .key, number: number))
             var history = KeyRoot.random(RootName(kind: .history, number: number))
-            do throws(ModuleFailure) {
-                if let module = lines.module, let root = try await KeyRoot.find(key.name, in: module),
-                    let other = try await KeyRoot.find(history.name, in: module)
-                {
-                    (key, history) = (root, other)
-                }
-            } catch {
-                throw lines.unreachable
-            }
+            if let roots = try await lines.findInModule(key.name, history.name) { (key, history) = roots }
             lines.versions.append(key)
             lines.history.append(history)
             if activating { lines.active = number }
