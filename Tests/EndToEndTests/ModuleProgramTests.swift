@@ -18,6 +18,7 @@ struct ModuleProgramTests {
         let own = [
             "REMOTE_PIN_LOG_FILE": "none", "REMOTE_PIN_VAULT_SOCKET": self.daemon.path,
             "REMOTE_PIN_VAULT_TIME_LIMIT": "500ms", "REMOTE_PIN_OBSERVATION_LISTEN": "127.0.0.1:0",
+            "REMOTE_PIN_LISTEN_THREADS": "3",
         ]
         return own.merging(others) { $1 }
     }

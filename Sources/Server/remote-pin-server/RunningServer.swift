@@ -79,12 +79,13 @@ struct RunningServer: Sendable {
         noting opened: inout OpenParts
     ) async throws {
         (self.output, self.log) = (output, log)
+        // Before the files, because a vault in a module is reached over an event loop.
+        let threads = loaded.settings[SettingTable.listenThreads]
+        if threads > 0 { EventLoops.use(threads: threads) }
         let files = try await ServerFiles(loaded, patience: .seconds(60))
         self.files = files
         let settings = files.settings
         try Self.checkMachine(for: files)
-        let threads = settings[SettingTable.listenThreads]
-        if threads > 0 { EventLoops.use(threads: threads) }
         for warning in files.certificateProblems { log.warning("certificate", metadata: ["reason": "\(warning)"]) }
         let connections = try OpenFileBudget(settings).connections(log: log)
 
