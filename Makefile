@@ -196,11 +196,13 @@ AIMS :=
 
 .PHONY: bench
 bench: packages-run bench-programs ## load testers: measure server and load tool against their aims; AIMS="checks unlocks" selects some
+	$(call install_packages,gcc libc6-dev softhsm2)
 	Benchmarks/aims.py --programs "$$(swift build -c release --show-bin-path)" $(AIMS)
 
 .PHONY: bench-programs
 bench-programs:
 	$(SWIFT_BUILD) -c release --product remote-pin-server
+	$(SWIFT_BUILD) -c release --product remote-pin-keys
 	$(SWIFT_BUILD) -c release --product remote-pin-lab
 	$(SWIFT_BUILD) -c release --product pin-load
 	REMOTE_PIN_BENCHMARKS=1 $(SWIFT_BUILD) -c release --product handshake-bench

@@ -10,8 +10,8 @@ the others, so that the scheduler moves neither (--together gives both all cores
     Benchmarks/aims.py checks threads       measures only these
     Benchmarks/aims.py --many 20000 wallets uses fewer than a million wallets, which take 8 to 30 minutes to register
 
-Needs release builds of remote-pin-server, pin-load and handshake-bench (`make bench` builds them) and openssl; of
-Python only the standard library.
+Needs release builds of remote-pin-server, remote-pin-keys, pin-load and handshake-bench (`make bench` builds them),
+openssl, SoftHSM and a C compiler; of Python only the standard library.
 """
 
 import argparse
@@ -27,10 +27,15 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(HERE / "Tests/Faults"))
+
+from bench import Bench as FaultBench  # noqa: E402
+from module import INSTALLED, Module  # noqa: E402
 
 
 def say(text):
@@ -129,8 +134,13 @@ class Bench:
     def lab(self, name):
         path = self.folder / name
         if not path.exists():
-            subprocess.run([self.program("remote-pin-server"), "init", "--lab", path], check=True, capture_output=True)
+            self.command(path, "init")
         return path
+
+    def command(self, lab, *words):
+        """Returns the output of a command of the server's program."""
+        command = [self.program("remote-pin-server"), *words, "--lab", lab]
+        return subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True).stdout
 
     @contextlib.contextmanager
     def server(self, lab, apart=False, **settings):
@@ -157,7 +167,7 @@ class Bench:
 
     def wallets(self, lab, count, name=None):
         """Returns a file with `count` wallets registered at a running lab."""
-        path = self.folder / f"{pathlib.Path(lab).name}-{name or count}.wallets"
+        path = lab.with_name(f"{lab.name}-{name or count}.wallets")
         output = None if sys.stderr.isatty() else subprocess.DEVNULL
         command = ["provision", "--lab", lab, "--wallets", count, "--out", path, "--patience", "10m"]
         subprocess.run([self.program("pin-load"), *map(str, command)], check=True, stdout=output, stderr=output)
@@ -188,8 +198,9 @@ class Bench:
             raise SystemExit(f"pin-load: exit {process.returncode}\n{errors[-2000:]}")
         return json.loads(output)
 
-    def seconds(self):
-        return f"{self.options.seconds}s"
+    def totals(self, lab, wallets, *arguments, apart=True):
+        """Returns the totals of a run of the usual length."""
+        return self.load(lab, wallets, "--duration", f"{self.options.seconds}s", *arguments, apart=apart)["totals"]
 
     # MARK: - Each aim
 
@@ -199,43 +210,31 @@ class Bench:
         rows = []
         with self.server(lab, apart=True):
             wallets = self.wallets(lab, 1000)
-            for name, connections in (("right", 64), ("wrong", 64)):
+            for name, more in (("right", []), ("wrong", ["--max-wrong-per-wallet", 3])):
                 rounds = []
                 for _ in range(self.options.rounds):
-                    totals = self.load(
-                        lab, wallets, "--connections", connections, "--warmup", "1s", "--duration", self.seconds(),
-                        "--mix", f"{name}=1", *(["--max-wrong-per-wallet", 3] if name == "wrong" else []),
-                        apart=True,
-                    )["totals"]
+                    totals = self.totals(
+                        lab, wallets, "--connections", 64, "--warmup", "1s", "--mix", f"{name}=1", *more
+                    )
                     cost, rate = totals["serverCPUMicrosPerOperation"], totals["ratePerSecond"]
                     rounds.append((totals["verificationShare"], cost, rate))
                 share, cost, rate = middle(rounds)
-                label = f"warm checks, {name}, {connections} connections"
-                rows.append((label, share, "≥ 0.55", f"{cost:.1f} µs, {rate:,.0f}/s"))
+                rows.append((f"warm checks, {name}, 64 connections", share, "≥ 0.55", f"{cost:.1f} µs, {rate:,.0f}/s"))
         return rows
 
     def unlocks(self):
         """unlocks: (bare handshake by openssl s_server + 2 verifications) / server CPU of an unlock"""
         lab = self.lab("lab")
-        rows = []
-        kinds = [("saturated", [], "≥ 0.82")]
-        rounds = {label: [] for label, _, _ in kinds}
+        rounds = []
         with self.server(lab, apart=True):
             wallets = self.wallets(lab, 1000)
             for _ in range(self.options.rounds):
                 handshake = self.bare_handshake(lab)
-                for label, rate, _ in kinds:
-                    totals = self.load(
-                        lab, wallets, "--connections", 32, "--connection", "new", *rate, "--warmup", "1s",
-                        "--duration", self.seconds(), apart=True,
-                    )["totals"]
-                    cost = totals["serverCPUMicrosPerOperation"]
-                    rounds[label].append(((handshake + 2 * totals["verificationMicros"]) / cost, cost, handshake))
-        for label, _, aim in kinds:
-            ratio, cost, handshake = middle(rounds[label])
-            details = f"{cost:.0f} µs, bare handshake {handshake:.0f} µs"
-            rows.append((f"unlock, {label}", ratio, aim, details))
-        return rows
+                totals = self.totals(lab, wallets, "--connections", 32, "--connection", "new", "--warmup", "1s")
+                cost = totals["serverCPUMicrosPerOperation"]
+                rounds.append(((handshake + 2 * totals["verificationMicros"]) / cost, cost, handshake))
+        ratio, cost, handshake = middle(rounds)
+        return [("unlock, saturated", ratio, "≥ 0.82", f"{cost:.0f} µs, bare handshake {handshake:.0f} µs")]
 
     def connections(self):
         """checks and unlocks with N connections / with 1: rates and medians"""
@@ -255,10 +254,7 @@ class Bench:
                 for _ in range(self.options.rounds):
                     figures = {}
                     for count in [1, *rounds]:
-                        totals = self.load(
-                            lab, wallets, "--connections", count, *use, "--warmup", "500ms", "--duration",
-                            self.seconds(), apart=True,
-                        )["totals"]
+                        totals = self.totals(lab, wallets, "--connections", count, *use, "--warmup", "500ms")
                         median = totals["operations"][operation]["latencyMicros"]["p50"]
                         figures[count] = (totals["ratePerSecond"], median)
                     for count, found in rounds.items():
@@ -279,16 +275,13 @@ class Bench:
         with self.server(lab, apart=True):
             wallets = self.wallets(lab, 1000)
             new = ["--connections", 32, "--connection", "new"]
-            most = self.load(lab, wallets, *new, "--duration", self.seconds(), apart=True)["totals"]["ratePerSecond"]
+            most = self.totals(lab, wallets, *new)["ratePerSecond"]
             for _ in range(self.options.rounds):
                 for part, found in rounds.items():
                     rate = int(most * part)
                     bare, _ = self.bare_handshakes(lab, rate, 32)
-                    totals = self.load(
-                        lab, wallets, *new, "--rate", rate, "--warmup", "500ms", "--duration", self.seconds(),
-                        apart=True,
-                    )["totals"]
-                    unlock = totals["operations"]["unlock"]["latencyMicros"]["p99"]
+                    totals = self.totals(lab, wallets, *new, "--rate", rate, "--warmup", "500ms")
+                    unlock = self.p99(totals, "unlock")
                     found.append((unlock / bare, unlock, bare, rate))
         rows = []
         for part, aim in parts.items():
@@ -304,10 +297,10 @@ class Bench:
         with self.server(lab, apart=True):
             hammered = self.wallets(lab, 1, "answers")
             for _ in range(self.options.rounds):
-                totals = self.load(
+                totals = self.totals(
                     lab, hammered, "--pick", "single", "--connections", 16, "--mix", "right=20,wrong=1",
-                    "--max-wrong-per-wallet", 2, "--duration", self.seconds(), apart=True,
-                )["totals"]
+                    "--max-wrong-per-wallet", 2,
+                )
                 rounds.append((totals["count"] / totals["toolCPUSeconds"], totals["ratePerSecond"]))
         rate, arrived = middle(rounds)
         return [("answers of one wallet verified per second", rate, "≥ 5000", f"{arrived:,.0f} arrived per second")]
@@ -393,9 +386,7 @@ class Bench:
             for kind in list(kinds) * self.options.rounds:
                 shares, cost = [], []
                 for lab, file in files:
-                    totals = self.load(
-                        lab, file, *kinds[kind], "--warmup", "1s", "--duration", self.seconds(), apart=True
-                    )["totals"]
+                    totals = self.totals(lab, file, *kinds[kind], "--warmup", "1s")
                     # In units of a verification, since the two runs are not simultaneous.
                     shares.append(totals["verificationMicros"] / totals["serverCPUMicrosPerOperation"])
                     cost.append(totals["serverCPUMicrosPerOperation"])
@@ -410,8 +401,11 @@ class Bench:
 
     def idle(self):
         """anonymous memory of the server for each idle connection with a session"""
-        lab = self.lab("lab")
-        with self.server(lab) as pid:
+        return [("idle connection, KiB", self.idle_kib(self.lab("lab")), "≤ 22", "2,000 with a session")]
+
+    def idle_kib(self, lab, **settings):
+        """Returns the growth of the server's anonymous memory for each of 2,000 idle connections with a session."""
+        with self.server(lab, **settings) as pid:
             wallets = self.wallets(lab, 3000)
             # Visits every wallet once, so that the database's page cache, which is bounded, does not grow later.
             self.load(
@@ -427,7 +421,108 @@ class Bench:
                 after = max(after, anonymous_kib(pid))
                 time.sleep(0.2)
             self.result(run)
-        return [("idle connection, KiB", (after - before) / 2000, "≤ 22", "2,000 with a session")]
+        return (after - before) / 2000
+
+    def module(self):
+        """roots in a module (SoftHSM) / in the key file: CPU, rates, memory; with 5 ms for each code; while it hangs"""
+        if not INSTALLED:
+            raise SystemExit("SoftHSM is not installed")
+        with contextlib.ExitStack() as stack:
+            root = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory(dir=self.folder)))
+            programs = FaultBench(self.options.programs, root)
+            stack.callback(programs.end_all)
+            labs, daemons, settings = {}, {}, {}
+            for name, plan in (("file", None), ("module", ""), ("slow", "C_Sign 1- latency 5")):
+                labs[name], settings[name] = self.lab(root / name), {}
+                if plan is not None:
+                    module = Module(programs, root / f"{name}-token", plan)
+                    module.must("make", "key-2")
+                    module.must("make", "history-2")
+                    # As many sessions as the server has connections, and a limit that is not reached.
+                    daemons[name] = module.serve("--sessions", 30, "--limit", 20_000, before=onto(self.others))
+                    settings[name] = {"vault_socket": module.socket, "vault_connections": 30}
+                with self.server(labs[name], **settings[name]):
+                    self.command(labs[name], "vault", "rotate", "--yes")
+            with contextlib.ExitStack() as servers:
+                for name, lab in labs.items():
+                    servers.enter_context(self.server(lab, apart=True, **settings[name]))
+                yield from self.module_speed(labs, daemons["module"])
+                yield self.module_hang(labs["module"], daemons["module"])
+            rounds = []
+            for _ in range(self.options.rounds):
+                file, module = (self.idle_kib(labs[name], **settings[name]) for name in ("file", "module"))
+                rounds.append((module - file, module, file))
+        more, module, file = middle(rounds)
+        yield "idle connection, KiB: module − key file", more, "≤ 0.3", f"{module:.2f}, {file:.2f}"
+
+    def module_speed(self, labs, daemon):
+        """Returns the rows of checks and unlocks with roots in the key file, in the module, and in the slow module."""
+        wallets = {name: self.wallets(lab, 3000) for name, lab in labs.items()}
+        new = ["--connections", 64, "--connection", "new"]
+        steady = int(self.totals(labs["file"], wallets["file"], *new)["ratePerSecond"] / 3)
+        kinds = {
+            "check": (["module", "file"], ["--connections", 64, "--warmup", "1s"]),
+            "unlock": (["module", "file", "slow"], new),
+            "steady": (["slow", "module"], [*new, "--rate", steady]),
+        }
+        rounds = {kind: [] for kind in kinds}
+        daemons = []
+        for number in range(self.options.rounds):
+            for kind, (names, arguments) in kinds.items():
+                found = {}
+                # The order alternates, too.
+                for name in names[:: (-1) ** number]:
+                    before = cpu(daemon.pid)
+                    totals = self.totals(labs[name], wallets[name], *arguments)
+                    if (kind, name) == ("unlock", "module"):
+                        daemons.append(((cpu(daemon.pid) - before) / totals["count"] * 1e6, totals["ratePerSecond"]))
+                    found[name] = totals
+                rounds[kind].append([found[name] for name in names])
+        rows = []
+        for kind, aim in (("check", "± 0.02"), ("unlock", "≤ 1.05")):
+            costs = [[totals["serverCPUMicrosPerOperation"] for totals in found[:2]] for found in rounds[kind]]
+            ratio, module, file = middle([(a / b, a, b) for a, b in costs])
+            rows.append((f"{kind}: server CPU, module / key file", ratio, aim, f"{module:.0f} µs, {file:.0f} µs"))
+        used, rate = middle(daemons)
+        rows.append(("unlock: CPU of the module's daemon, µs", used, "≤ 60", f"{rate:,.0f}/s"))
+        rates = [[totals["ratePerSecond"] for totals in found[1:]] for found in rounds["unlock"]]
+        ratio, file, slow = middle([(slow / min(file, 6000), file, slow) for file, slow in rates])
+        rows.append(("unlocks/s, 5 ms / key file, 6,000 at most", ratio, "≥ 0.9", f"{slow:,.0f}/s, {file:,.0f}/s"))
+        times = [[self.p99(totals, "unlock") / 1000 for totals in found] for found in rounds["steady"]]
+        more, slow, module = middle([(a - b, a, b) for a, b in times])
+        rows.append(("unlock: p99, 5 ms − without, ms", more, "≤ 7", f"{slow:.1f} ms, {module:.1f} ms, {steady}/s"))
+        return rows
+
+    def module_hang(self, lab, daemon):
+        """Returns the row of checks on open sessions; new sessions meanwhile let the server notice the hang."""
+        wallets, others = self.wallets(lab, 3000), self.wallets(lab, 200, "new")
+        seconds, rounds = self.options.seconds, []
+        for _ in range(self.options.rounds):
+            new = self.load(
+                lab, others, "--connection", "new", "--rate", 5, "--duration", "1h", wait=False, apart=True
+            )
+            run = self.load(
+                lab, wallets, "--connections", 64, "--warmup", "2s", "--duration", f"{2 * seconds}s", wait=False,
+                apart=True,
+            )
+            lines = (line for line in run.stderr if "on average" in line)
+            for _ in zip(range(seconds), lines):
+                pass
+            daemon.send_signal(signal.SIGSTOP)
+            intervals = self.result(run)["intervals"]
+            daemon.send_signal(signal.SIGCONT)
+            new.send_signal(signal.SIGINT)
+            refused = self.result(new)["totals"]["failures"]
+            # Those without a check in this second have none.
+            checks = [interval["operations"].get("check") for interval in intervals]
+            counts = [check["latencyMicros"]["count"] if check else 0 for check in checks]
+            before, during = sum(counts[-2 * seconds : -seconds]), sum(counts[-seconds:])
+            rounds.append((during / before, during / seconds, before / seconds, refused))
+            # The server notices the return within two seconds.
+            time.sleep(3)
+        ratio, during, before, refused = middle(rounds)
+        text = f"{during:,.0f}/s, {before:,.0f}/s; {refused} new sessions refused"
+        return ("checks/s, module hangs / before", ratio, "≥ 0.98", text)
 
     def crowd(self):
         """p99 of other wallets with 10,000 idle connections and a hammered wallet / with neither"""
@@ -439,12 +534,12 @@ class Bench:
             seconds = max(20, self.options.seconds)
             steady = ["--connections", 32, "--rate", 200, "--warmup", "2s", "--duration", f"{seconds}s"]
             for _ in range(self.options.rounds):
-                quiet = self.p99(self.load(lab, wallets, *steady))
+                quiet = self.p99(self.load(lab, wallets, *steady)["totals"])
                 hammer = self.load(
                     lab, hammered, "--pick", "single", "--connections", 16, "--duration",
                     f"{seconds + 60}s", wait=False,
                 )
-                crowded = self.p99(self.load(lab, wallets, *steady, "--idle-connections", 10000))
+                crowded = self.p99(self.load(lab, wallets, *steady, "--idle-connections", 10000)["totals"])
                 hammer.send_signal(signal.SIGINT)
                 self.result(hammer)
                 rounds.append((crowded / quiet, crowded, quiet))
@@ -452,8 +547,8 @@ class Bench:
         return [("p99 beside 10,000 idle, one hammered / quiet", ratio, "≤ 2", f"{crowded} µs, {quiet} µs")]
 
     @staticmethod
-    def p99(result):
-        return result["totals"]["operations"]["check"]["latencyMicros"]["p99"]
+    def p99(totals, operation="check"):
+        return totals["operations"][operation]["latencyMicros"]["p99"]
 
     def start(self):
         """time of a start with many wallets until /readyz answers with 200, and its memory"""
@@ -487,9 +582,7 @@ class Bench:
 
     def admin(self, lab, *arguments):
         """Returns the answer of a running server to an operator's command."""
-        command = [self.program("remote-pin-server"), "admin", *arguments, "--lab", lab, "--json"]
-        output = subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True).stdout
-        return json.loads(output)
+        return json.loads(self.command(lab, "admin", *arguments, "--json"))
 
     def chores(self):
         """p99 of checks while backup, rotation, purge and sweep run / quiet"""
@@ -505,7 +598,7 @@ class Bench:
                 ended, unopened = self.due_tomorrow(lab, number)
                 # Their day ends during the run with the chores. Its sessions, which begin now, last for another day.
                 self.admin(lab, "clock", "advance", "23h")
-                quiet = self.p99(self.load(lab, wallets, *steady, "--duration", self.seconds(), apart=True))
+                quiet = self.p99(self.totals(lab, wallets, *steady))
                 if not ended | unopened <= self.listed(lab):
                     raise SystemExit("purge and sweep removed wallets before the measurement")
                 run = self.load(
@@ -515,10 +608,9 @@ class Bench:
                 self.admin(lab, "clock", "advance", "2h")
                 backup = self.folder / "chores.backup"
                 backup.unlink(missing_ok=True)
-                for chore in (["vault", "rotate", "--yes"], ["backup", backup]):
-                    command = [self.program("remote-pin-server"), *chore, "--lab", lab]
-                    subprocess.run(list(map(str, command)), check=True, capture_output=True)
-                busy = self.p99(self.result(run))
+                self.command(lab, "vault", "rotate", "--yes")
+                self.command(lab, "backup", backup)
+                busy = self.p99(self.result(run)["totals"])
                 if left := (ended | unopened) & self.listed(lab):
                     raise SystemExit(f"purge and sweep left {len(left)} wallets that were due")
                 rounds.append((busy / quiet, busy, quiet, len(ended), len(unopened)))
@@ -544,17 +636,16 @@ class Bench:
         lab = self.lab("lab")
         with self.server(lab, listen_threads=1):
             wallets = self.wallets(lab, 1000)
-            most = self.load(lab, wallets, "--connections", 64, "--duration", self.seconds())["totals"]["ratePerSecond"]
+            most = self.totals(lab, wallets, "--connections", 64, apart=False)["ratePerSecond"]
         rate = int(most / 2)
         ratios = []
         for _ in range(self.options.rounds):
             shares = []
             for threads in (1, 2):
                 with self.server(lab, listen_threads=threads):
-                    totals = self.load(
-                        lab, wallets, "--connections", 64, "--rate", rate, "--warmup", "1s", "--duration",
-                        self.seconds(),
-                    )["totals"]
+                    totals = self.totals(
+                        lab, wallets, "--connections", 64, "--rate", rate, "--warmup", "1s", apart=False
+                    )
                     shares.append(totals["verificationShare"])
             ratios.append(shares[0] / shares[1])
         return [("two threads / one", middle(ratios), "≤ 1.2", f"at {rate:,}/s")]
@@ -592,18 +683,9 @@ class Bench:
 
 
 AIMS = {
-    "checks": Bench.checks,
-    "unlocks": Bench.unlocks,
-    "connections": Bench.connections,
-    "newcomers": Bench.newcomers,
-    "answers": Bench.answers,
-    "wallets": Bench.wallet_numbers,
-    "idle": Bench.idle,
-    "crowd": Bench.crowd,
-    "threads": Bench.threads,
-    "start": Bench.start,
-    "chores": Bench.chores,
-    "soak": Bench.soak,
+    "checks": Bench.checks, "unlocks": Bench.unlocks, "connections": Bench.connections, "newcomers": Bench.newcomers,
+    "answers": Bench.answers, "wallets": Bench.wallet_numbers, "idle": Bench.idle, "module": Bench.module,
+    "crowd": Bench.crowd, "threads": Bench.threads, "start": Bench.start, "chores": Bench.chores, "soak": Bench.soak,
 }
 
 
@@ -624,8 +706,8 @@ def report(bench, names, aims):
         say(f"{aims[name].__doc__} …")
         for label, figure, aim, detail in aims[name](bench):
             say("")
-            bound = float(aim.split()[1])
-            holds = figure >= bound if aim.startswith("≥") else figure <= bound
+            sign, bound = aim[0], float(aim[1:])
+            holds = {"≥": figure >= bound, "≤": figure <= bound, "±": abs(figure - 1) <= bound}[sign]
             print(f"{label:48}{figure:8.2f}  aim {aim:7}{'' if holds else 'not reached':13}{detail}", flush=True)
 
 

@@ -14,21 +14,27 @@ import time
 
 PIN = "271828"
 LIBRARY = "/usr/lib/softhsm/libsofthsm2.so"
+SHIM = pathlib.Path(__file__).with_name("pkcs11-shim.c")
 INSTALLED = pathlib.Path(LIBRARY).exists() and shutil.which("softhsm2-util") is not None
 
 
 class Module:
-    """A token in a folder, and the daemon that serves its keys."""
+    """A token in a folder, and the daemon that serves its keys; with a plan of faults, through the shim."""
 
-    def __init__(self, bench, folder):
+    def __init__(self, bench, folder, plan=""):
         self.bench, self.folder = bench, folder
-        (folder / "token").mkdir()
+        (folder / "token").mkdir(parents=True)
         (folder / "softhsm2.conf").write_text(f"directories.tokendir = {folder / 'token'}\n")
         self.pin_file = folder / "pin"
         self.pin_file.write_text(PIN)
         self.pin_file.chmod(0o600)
         self.environment = {**os.environ, "SOFTHSM2_CONF": str(folder / "softhsm2.conf")}
-        self.options = ["--module", LIBRARY, "--pin-file", self.pin_file]
+        library = LIBRARY
+        if plan:
+            library = folder / "shim.so"
+            subprocess.run(["cc", "-shared", "-fPIC", "-o", library, SHIM], check=True)
+            self.environment |= {"SHIM_MODULE": LIBRARY, "SHIM_PLAN": plan}
+        self.options = ["--module", library, "--pin-file", self.pin_file]
         self.socket = folder / "keys.sock"
         command = ["softhsm2-util", "--init-token", "--free", "--label", "remote-pin", "--so-pin", "31415926"]
         subprocess.run([*command, "--pin", PIN], env=self.environment, check=True, stdout=subprocess.DEVNULL)
@@ -36,19 +42,21 @@ class Module:
     def must(self, *arguments):
         return self.bench.must("remote-pin-keys", *arguments, *self.options, env=self.environment)
 
-    def start(self, *arguments):
-        """Starts a command and returns its process."""
+    def start(self, *arguments, before=None):
+        """Starts a command and returns its process; calls `before` in it."""
         process = subprocess.Popen(
             [self.bench.program("remote-pin-keys"), *map(str, [*arguments, *self.options])],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=self.environment,
+            preexec_fn=before,
         )
         self.bench.running.append(process)
         return process
 
-    def serve(self):
-        self.start("serve", "--socket", self.socket)
+    def serve(self, *options, before=None):
+        process = self.start("serve", "--socket", self.socket, *options, before=before)
         while not self.socket.exists():
             time.sleep(0.02)
+        return process
 
 
 def derive(root, info):
