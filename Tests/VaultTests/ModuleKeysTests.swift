@@ -71,18 +71,28 @@ struct ModuleRootTests {
         #expect(others.isEmpty)
     }
 
-    @Test("a new version is in the module if that has both of its keys, and in the file if it has neither")
+    @Test("a new version is in the module if that has both of its keys, and in the file only before the move")
     func addedVersions() async throws {
-        let fixture = try await VaultFixture(.module)
-        for name in ["key-2", "history-2"] { fixture.daemon.fail(.text("unknown\n"), for: name) }
-        #expect(try await fixture.vault.addVersion(activating: true) == 2)
-        #expect(fixture.vault.isInModule(2) == false)
-        #expect(try await fixture.vault.addVersion(activating: true) == 3)
-        #expect(fixture.vault.isInModule(3) == true)
-        #expect(try fixture.file.text().contains("\nkey 3 module "))
-        let again = try await fixture.again()
+        let fixture = try await VaultFixture(.file)
+        let module = ModuleKeys(socket: fixture.daemon.path)
+        let vault = try await KeyFileVault(fixture.file.path, module: module)
+        for name in ["key-2", "history-2", "key-4", "history-4"] { fixture.daemon.fail(.text("unknown\n"), for: name) }
+        #expect(try await vault.addVersion(activating: true) == 2)
+        #expect(vault.isInModule(2) == false)
+        #expect(try await vault.addVersion(activating: true) == 3)
+        #expect(vault.isInModule(3) == true)
+        let moved = try fixture.file.text()
+        #expect(moved.contains("\nkey 3 module "))
+        let error = KeyFileError.nextNotInModule(fixture.file.path, "key-4", "history-4")
+        await #expect(throws: error) { try await vault.addVersion(activating: true) }
+        #expect(try fixture.file.text() == moved)
+        #expect(["make key-4", "make history-4"].allSatisfy("\(error)".contains))
+        let again = try await KeyFileVault(fixture.file.path, module: module)
         #expect(again.versions == [1, 2, 3] && again.activeVersion == 3)
-        #expect((1...3).map { again.name(of: $0) } == (1...3).map { fixture.vault.name(of: $0) })
+        #expect((1...3).map { again.name(of: $0) } == (1...3).map { vault.name(of: $0) })
+        fixture.daemon.recover()
+        #expect(try await vault.addVersion(activating: true) == 4)
+        #expect(vault.isInModule(4) == true)
     }
 
     @Test("a new version of which the module has only one key is not added", arguments: ["key-2", "history-2"])

@@ -312,7 +312,8 @@ extension MaintenanceFailure {
     fileprivate init(_ error: KeyFileError) {
         self =
             switch error {
-            case .otherKeys, .noModule, .notInModule, .halfInModule, .unreachable: .notAllowed("\(error)")
+            case .otherKeys, .noModule, .notInModule, .halfInModule, .nextNotInModule, .unreachable:
+                .notAllowed("\(error)")
             case .file, .mode, .damaged, .converted, .otherFormat: .unavailable("\(error)")
             }
     }

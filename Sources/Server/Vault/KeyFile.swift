@@ -115,10 +115,12 @@ struct KeyFileLines: Sendable {
         }
     }
 
-    /// Returns the roots of these names in the module, or nil if there is no module or it has neither.
+    /// Returns the roots of the next version in the module, or nil if they belong in the file: there is no module, or
+    /// it has neither and the newest version is in the file.
     ///
     /// Threat: an operator who moves the roots to the module and misnames one of the two would leave them in the file
-    /// without notice.
+    /// without notice. After the move, a rotation without keys in the module would put a root back into the file, and
+    /// each copy of the disks would open the store again.
     func findInModule(_ key: RootName, _ history: RootName) async throws(KeyFileError) -> (KeyRoot, KeyRoot)? {
         guard let module else { return nil }
         let found: (key: KeyRoot?, history: KeyRoot?)
@@ -129,6 +131,9 @@ struct KeyFileLines: Sendable {
         }
         return switch found {
         case (let key?, let history?): (key, history)
+        // rule: vault-root-back-in-file
+        case (nil, nil) where self.versions.last?.isInModule == true:
+            throw .nextNotInModule(self.path, "\(key)", "\(history)")
         case (nil, nil): nil
         case (nil, _): throw .halfInModule(self.path, has: "\(history)", lacks: "\(key)")
         case (_, nil): throw .halfInModule(self.path, has: "\(key)", lacks: "\(history)")
@@ -304,6 +309,10 @@ package enum KeyFileError: Error, Hashable, Sendable, CustomStringConvertible {
     ///
     /// Make the other one.
     case halfInModule(String, has: String, lacks: String)
+    /// The newest version is in the module, which has neither key of the next one.
+    ///
+    /// Make both.
+    case nextNotInModule(String, String, String)
     /// The daemon of the module gave no answer.
     ///
     /// Start it, or ask again later.
@@ -332,6 +341,9 @@ package enum KeyFileError: Error, Hashable, Sendable, CustomStringConvertible {
         case .halfInModule(let path, let has, let lacks):
             "vault key file: the module has the key `\(has)`, but no `\(lacks)`; a new version in \(path) needs both "
                 + "(remote-pin-keys make \(lacks))"
+        case .nextNotInModule(let path, let key, let history):
+            "vault key file: the newest version in \(path) is in the module, which has no `\(key)` and no `\(history)` "
+                + "for the next one; make both first (remote-pin-keys make \(key), make \(history))"
         case .unreachable(let path, let socket, let reason):
             "vault key file: the roots of \(path) are in a module, and its daemon at \(socket) cannot be used: "
                 + "\(reason); start remote-pin-keys, or see its log"

@@ -162,8 +162,8 @@ package protocol RotatingVault: Vault {
     func isInModule(_ version: UInt32) -> Bool?
     /// Adds a version durably and returns its number.
     ///
-    /// Its roots are in the module if that has both keys for the next number, and random and in the file if it has
-    /// neither. If the version is activated, it is used for sealing from then on.
+    /// Its roots are in the module if that has both keys for the next number. They are random and in the file if it has
+    /// neither and no version is in the module yet. If the version is activated, it is used for sealing from then on.
     func addVersion(activating: Bool) async throws(KeyFileError) -> UInt32
     /// Uses a version for sealing from then on.
     func activate(_ version: UInt32) async throws(KeyFileError)

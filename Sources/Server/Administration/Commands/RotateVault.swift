@@ -35,8 +35,8 @@ package struct RotateVault: AdminCall {
                 expired (exit status 77).
 
                 With `vault.socket` the new version is in the module if that has both of its keys, `key-N` and \
-                `history-N`, and otherwise in the file; `vault status` shows which. Each wallet then costs the module \
-                up to two codes: 100 million wallets take 19 hours at 3,000 codes a second.
+                `history-N`; make them first. Only before the move to the module can it also be in the file, which \
+                `vault status` shows. Each wallet then costs the module up to two codes, one after the other.
 
                   remote-pin-server vault rotate --config server.yaml
                   remote-pin-server vault rotate --yes --lab /tmp/lab
