@@ -49,6 +49,11 @@ package struct RetireVault: AdminCall {
             return RetireVault()
         }
 
-        func draw(_ reply: VaultKeysReply, on page: inout Page) { reply.draw(on: &page) }
+        func draw(_ reply: VaultKeysReply, on page: inout Page) {
+            reply.draw(on: &page)
+            guard reply.versions.contains(where: { $0.inModule == true }) else { return }
+            page.line("in the module, destroy only the `key-N` of a removed version, once no backup needs it:")
+            page.line("every start needs all `history-N` and `index`")
+        }
     }
 }
