@@ -235,6 +235,26 @@ struct ModuleKeysTests {
         #expect(client.module.problem == nil, "a limit is not a failure")
     }
 
+    @Test("a daemon that is busy while new connections are checked stays in use, and their requests are answered")
+    func busyChecks() async throws {
+        let fixture = try await VaultFixture(.module)
+        let (vault, daemon) = (fixture.vault, fixture.daemon)
+        @Sendable func derive() async -> Bool { (try? await vault.keys(of: .random(), opening: [])) != nil }
+        #expect(await derive())
+        let before = daemon.requestedLabels.count
+        daemon.fail(.held, times: 1)
+        daemon.fail(.text("busy 20\n"), times: 6)
+        async let first = derive()
+        try await poll { daemon.requestedLabels.count == before + 1 }
+        await withTaskGroup(of: Bool.self) { group in
+            for _ in 0..<3 { group.addTask { await derive() } }
+            for await isRight in group { #expect(isRight) }
+        }
+        #expect(vault.problem == nil)
+        daemon.release()
+        #expect(await first)
+    }
+
     @Test("after three failures in a row calls fail at once, until the daemon is back")
     func breaker() async throws {
         let client = try await Client()

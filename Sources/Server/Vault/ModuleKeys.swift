@@ -211,14 +211,15 @@ private final class ModuleConnections {
                     self.open.append(connection)
                     self.free(connection)
                 } catch {
-                    self.notReady("cannot connect to \(self.socket): \(error)")
+                    self.notReady(.failed("cannot connect to \(self.socket): \(error)"))
                 }
             }
     }
 
     /// Uses a connection that has no request, after the keys behind it were checked.
     func free(_ connection: ModuleConnection) {
-        guard let root = connection.unchecked.popFirst() else {
+        if connection.isPausing { return }
+        guard let root = connection.unchecked.first else {
             if self.isUnreachable {
                 self.failures = 0
                 self.state.change(nil)
@@ -227,21 +228,37 @@ private final class ModuleConnections {
             self.idle.append(connection)
             return self.serve()
         }
-        let deadline = NIODeadline.now() + self.timeLimit
+        self.check(root, behind: connection, until: .now() + self.timeLimit)
+    }
+
+    /// Checks a key behind a connection, again if the daemon was busy.
+    private func check(_ root: KeyRoot, behind connection: ModuleConnection, until deadline: NIODeadline) {
         connection.send(
             self.request(KeyRoot.checkMessage, root.name, deadline) { answer in
+                switch answer {
                 // rule: vault-restarted-module-accepted
-                if case .code(let code) = answer, code.starts(with: root.check) { return }
-                connection.close()
-                let missing = "the module has no key `\(root.name)` with the check digits \(root.check.hex)"
-                self.notReady(answer.reason ?? missing)
+                case .code(let code) where code.starts(with: root.check): connection.unchecked.removeFirst()
+                case .busy(let wait) where .now() + wait < deadline:
+                    connection.isPausing = true
+                    self.loop.assumeIsolated().scheduleTask(in: wait) {
+                        connection.isPausing = false
+                        if !connection.isClosed { self.check(root, behind: connection, until: deadline) }
+                    }
+                case .busy, .failed:
+                    connection.close()
+                    self.notReady(answer)
+                case .code, .unknown:
+                    connection.close()
+                    let digits = "with the check digits \(root.check.hex)"
+                    self.notReady(.failed("the module has no key `\(root.name)` \(digits)"))
+                }
             }
         )
     }
 
-    /// Fails the request for which a connection was made.
-    private func notReady(_ reason: String) {
-        if self.waiting.isEmpty { self.note(.failed(reason)) } else { self.waiting.removeFirst().end(.failed(reason)) }
+    /// Ends the request for which a connection was made.
+    private func notReady(_ answer: ModuleAnswer) {
+        if self.waiting.isEmpty { self.note(answer) } else { self.waiting.removeFirst().end(answer) }
         self.serve()
         self.keepOne()
     }
@@ -251,10 +268,14 @@ private final class ModuleConnections {
     /// - Parameter name: The key that was used. An expected key that the module lacks is a failure.
     private func note(_ answer: ModuleAnswer, _ name: RootName? = nil) {
         guard !self.isUnreachable else { return }
-        if case .busy = answer { return }
-        let lacking = answer == .unknown ? self.expected.first { $0.name == name } : nil
-        guard let reason = answer.reason ?? lacking.map({ "the module has no key `\($0.name)`" }) else {
-            return self.failures = 0
+        let reason: String
+        switch answer {
+        case .busy: return
+        case .failed(let failure): reason = failure
+        case .code: return self.failures = 0
+        case .unknown:
+            guard let lacking = self.expected.first(where: { $0.name == name }) else { return self.failures = 0 }
+            reason = "the module has no key `\(lacking.name)`"
         }
         self.failures += 1
         guard self.isUnreachable else { return }
@@ -270,7 +291,7 @@ private final class ModuleConnections {
         self.open.removeAll { $0 === connection }
         self.idle.removeAll { $0 === connection }
         // The request of one whose keys are being checked fails with the check.
-        if connection.isReady, !self.isClosed { self.serve() }
+        if connection.isReady || connection.isPausing, !self.isClosed { self.serve() }
         self.keepOne()
     }
 
@@ -289,16 +310,6 @@ private final class ModuleConnections {
         self.isClosed = true
         self.attempt?.cancel()
         for connection in self.open { connection.close() }
-    }
-}
-
-extension ModuleAnswer {
-    fileprivate var reason: String? {
-        switch self {
-        case .code, .unknown: nil
-        case .busy: "its limit is reached"
-        case .failed(let reason): reason
-        }
     }
 }
 
@@ -333,9 +344,11 @@ private final class ModuleConnection: ChannelInboundHandler {
     var unchecked: ArraySlice<KeyRoot>
     /// Whether all keys were checked.
     var isReady = false
+    /// Whether the check of a key waits because the daemon was busy.
+    var isPausing = false
     var request: ModuleRequest?
     private var line: [UInt8] = []
-    private var isClosed = false
+    private(set) var isClosed = false
 
     init(_ channel: any Channel, of pool: ModuleConnections, unchecked: ArraySlice<KeyRoot>) {
         (self.channel, self.pool, self.unchecked) = (channel, pool, unchecked)
@@ -367,6 +380,7 @@ private final class ModuleConnection: ChannelInboundHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
+        self.isClosed = true
         self.pool?.ended(self)
         self.request.take()?.end(.failed("the daemon closed the connection, or sent no line of the protocol"))
     }
