@@ -2,6 +2,7 @@ import Administration
 import ServerTestSupport
 import SimulatedPhone
 import Statements
+import StoreMaintenance
 import Synchronization
 import TestSupport
 import Testing
@@ -92,6 +93,20 @@ struct ModuleTests {
                 try await poll { server.vault.problem == nil }
                 #expect(try await server.pinState(wallet) == .open(attemptsLeft: 4, finalRound: false))
             }
+        }
+    }
+
+    @Test("resealing waits while the module does not answer, and continues with the same wallet")
+    func resealing() async throws {
+        try await InProcessServer.run(self.module.options()) { server in
+            for _ in 0..<10 { _ = try await server.wallet() }
+            _ = try await server.vault.addVersion(activating: true)
+            // The open connection is checked for the new version first.
+            _ = try await server.vault.keys(of: .random(), opening: [])
+            try self.module.daemon.fail(.closeBeforeAnswer, times: 1)
+            await server.makeMaintenance().runDueReseal()
+            let values = try await server.store.sealedValues(after: nil, limit: 10).map(\.values)
+            #expect(values.allSatisfy { server.vault.keyVersion(of: $0.identity) == 2 })
         }
     }
 

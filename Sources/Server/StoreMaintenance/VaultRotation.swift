@@ -21,6 +21,8 @@ extension Maintenance {
     private static let resealStep = 8
     private static let countStep = 500
     private static let pause: Duration = .milliseconds(2)
+    /// The time after which a module that did not answer is asked again.
+    private static let modulePause: Duration = .seconds(1)
     /// An upper bound on the time between a session's end and the commit of its last call.
     private static let inFlight: Duration = .seconds(60)
 
@@ -147,18 +149,29 @@ extension Maintenance {
         } catch is CancellationError {
             // The next start continues from here.
         } catch {
-            self.parts.log.warning("resealing failed and is retried", metadata: ["reason": "\(error)"])
-            self.state.withLock { state in
-                state.reseal?.state = .failed
-                state.reseal?.problem = "\(error)"
-            }
+            self.resealFailed(error)
         }
+    }
+
+    /// Records the reason for which resealing does not proceed, and logs it once.
+    private func resealFailed(_ error: any Error) {
+        let isNew = self.state.withLock { state in
+            let isNew = state.reseal?.problem != "\(error)"
+            state.reseal?.state = .failed
+            state.reseal?.problem = "\(error)"
+            return isNew
+        }
+        guard isNew else { return }
+        self.parts.log.warning("resealing failed and is retried", metadata: ["reason": "\(error)"])
     }
 
     /// Examines every wallet once.
     ///
     /// Returns the number of resealed wallets, and the wallets in use that cannot be opened. An ended wallet has only
     /// its identity left. If that cannot be opened, no rotation waits for it.
+    ///
+    /// While the module does not answer, the pass waits at a wallet. Another pass would examine all wallets before it
+    /// again, which takes hours in a large store.
     private func resealPass() async throws -> (replaced: Int, damaged: DamagedWallets?) {
         let wallets = try await self.parts.store.walletCount()
         var (replaced, done) = (0, 0)
@@ -169,7 +182,7 @@ extension Maintenance {
                 do {
                     let new = try await self.resealed(wallet.values, of: wallet.walletID)
                     replacements.append(SealedReplacement(walletID: wallet.walletID, old: wallet.values, new: new))
-                } catch let error as VaultError where error != .unreachable {
+                } catch is VaultError {
                     if !wallet.hasEnded { damaged.append(wallet.walletID) }
                 }
             }
@@ -178,6 +191,8 @@ extension Maintenance {
             done += step.count
             let progress = done
             self.state.withLock { state in
+                state.reseal?.state = .running
+                state.reseal?.problem = nil
                 state.reseal?.wallets = max(wallets, progress)
                 state.reseal?.walletsDone = progress
             }
@@ -191,9 +206,21 @@ extension Maintenance {
         return values.byField.contains { self.parts.vault.keyVersion(of: $0.sealed) != active }
     }
 
+    /// Derives the keys of a wallet once the module answers.
+    private func keys(of wallet: WalletID, opening values: SealedValues) async throws -> WalletKeys {
+        while true {
+            do throws(VaultError) {
+                return try await self.parts.vault.keys(of: wallet, opening: values.byField.map(\.sealed))
+            } catch {
+                self.resealFailed(error)
+                try await Task.sleep(for: Self.modulePause)
+            }
+        }
+    }
+
     private func resealed(_ values: SealedValues, of wallet: WalletID) async throws -> SealedValues {
         let vault = self.parts.vault
-        let keys = try await vault.keys(of: wallet, opening: values.byField.map(\.sealed))
+        let keys = try await self.keys(of: wallet, opening: values)
         func reseal(_ sealed: Sealed, _ field: VaultField) throws(VaultError) -> Sealed {
             try keys.seal(try keys.open(sealed, as: field), as: field)
         }

@@ -56,11 +56,19 @@ package final class ModuleKeys: Sendable {
     }
 
     /// Returns HMAC-SHA256 of a message under a root's pseudorandom key.
+    ///
+    /// A busy daemon is asked again after the time that it names, until the request's time limit. The pauses grow, so
+    /// that many callers do not occupy it with refusals.
     func code(of message: [UInt8], under name: RootName) async throws(ModuleFailure) -> [UInt8] {
         let deadline = NIODeadline.now() + TimeAmount(self.timeLimit)
         var answer = await self.ask(message, name, deadline)
-        if case .busy(let wait) = answer, .now() + wait < deadline {
-            try? await Task.sleep(for: .nanoseconds(wait.nanoseconds))
+        var shortest = TimeAmount.milliseconds(1)
+        while case .busy(let named) = answer {
+            let wait = max(named, shortest)
+            guard .now() + wait < deadline, (try? await Task.sleep(for: .nanoseconds(wait.nanoseconds))) != nil else {
+                break
+            }
+            shortest = shortest + .milliseconds(1)
             answer = await self.ask(message, name, deadline)
         }
         switch answer {
