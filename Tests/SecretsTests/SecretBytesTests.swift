@@ -33,6 +33,17 @@ struct SecretBytesTests {
         #expect(!constantTimeEqual(bytes, bytes + [0]))
     }
 
+    @Test("received bytes are wiped for all holders of their storage")
+    func wipedBuffer() {
+        let received = (1...100).map { UInt8($0) }
+        let pooled = received
+        received[10..<20].wipeShared()
+        #expect(pooled[10..<20].allSatisfy { $0 == 0 } && pooled[9] == 10 && pooled[20] == 21)
+        received.wipeShared()
+        #expect(pooled.allSatisfy { $0 == 0 } && pooled.count == 100)
+        [UInt8]().wipeShared()
+    }
+
     @Test("concatenation keeps the order, and a copy has the same bytes")
     func concatenation() {
         let joined = SecretBytes(copying: [1, 2]).concatenated(with: SecretBytes(copying: [3]))

@@ -171,7 +171,9 @@ struct ModuleKeysTests {
         /// Whether the module gives the right code of a message.
         func isRight(_ message: UInt8) async -> Bool {
             let code = try? await self.module.code(of: [message], under: ModuleKeysTests.name)
-            if let code, code != self.key.code(of: [message]) { Issue.record("the code of another message") }
+            if let code, code.bytes.exposedBytes() != self.key.code(of: [message]) {
+                Issue.record("the code of another message")
+            }
             return code != nil
         }
     }
@@ -253,6 +255,42 @@ struct ModuleKeysTests {
         #expect(vault.problem == nil)
         daemon.release()
         #expect(await first)
+    }
+
+    @Test("a line is decoded only if it is one of the protocol, and its buffer is wiped")
+    func lines() {
+        let digits = String(repeating: "0a", count: 32)
+        func take(_ parts: String...) -> ModuleLine.Taken {
+            var (line, taken) = (ModuleLine(), ModuleLine.Taken.incomplete)
+            for part in parts {
+                let received = Array(part.utf8)
+                taken = line.take(received)
+                #expect(received.allSatisfy { $0 == 0 }, "\(part)")
+            }
+            return taken
+        }
+        for parts in [["ok \(digits)\n"], ["o", "k ", digits, "\n"]] {
+            var (line, taken) = (ModuleLine(), ModuleLine.Taken.incomplete)
+            for part in parts { taken = line.take(Array(part.utf8)) }
+            guard case .answer(.code(let code)) = taken else {
+                Issue.record("\(parts)")
+                continue
+            }
+            #expect(code.bytes.exposedBytes() == [UInt8](repeating: 0x0A, count: 32))
+        }
+        if case .answer(.unknown) = take("unknown\n") {} else { Issue.record("unknown") }
+        if case .answer(.busy) = take("bu", "sy 7\n") {} else { Issue.record("busy") }
+        if case .answer(.failed) = take("failed key\n") {} else { Issue.record("failed") }
+        if case .incomplete = take("ok \(digits)") {} else { Issue.record("incomplete") }
+        let short = digits.dropLast()
+        for text in [
+            "", "ok", "ok ", "ok \(short)", "ok \(digits)0", "ok \(digits)00", "ok  \(digits)", "ok \(digits) ",
+            "OK \(digits)", "ok \(digits.uppercased())", "ok \(short)g", "\(digits)", "ok \(digits)\nunknown",
+            "busy", "busy -1", "busy soon", "busy 1 2", "failed", "failed 1", "failed a b", "unknown key",
+            "unknown\r", String(repeating: "0", count: 80),
+        ] {
+            if case .invalid = take(text + "\n") {} else { Issue.record("\(text)") }
+        }
     }
 
     @Test("after three failures in a row calls fail at once, until the daemon is back")

@@ -113,16 +113,17 @@ struct KeyRoot: Sendable {
 extension ModuleKeys {
     /// Returns `count` bytes derived from a root, the same as ``HMACKey/derive(info:count:)``.
     func derive(info: [UInt8], count: Int, under name: RootName) async throws(ModuleFailure) -> SecretBytes {
-        var derived: [UInt8] = []
+        var derived = SecretBytes(copying: [UInt8]())
         var block: [UInt8] = []
-        defer {
-            block.wipe()
-            derived.wipe()
-        }
+        defer { block.wipe() }
         while derived.count < count {
-            block = try await self.code(of: block + info + [UInt8(derived.count / 32 + 1)], under: name)
-            derived += block
+            let number = UInt8(derived.count / ModuleCode.byteCount + 1)
+            let code = try await self.code(of: block + info + [number], under: name)
+            derived = derived.concatenated(with: code.bytes)
+            block.wipe()
+            // Most keys have one block, which no other array holds.
+            if derived.count < count { block = code.bytes.exposedBytes() }
         }
-        return SecretBytes(copying: derived[..<count])
+        return derived.withBytes { span in SecretBytes(copying: span.extracting(0..<count)) }
     }
 }

@@ -59,7 +59,7 @@ package final class ModuleKeys: Sendable {
     ///
     /// A busy daemon is asked again after the time that it names, until the request's time limit. The pauses grow, so
     /// that many callers do not occupy it with refusals.
-    func code(of message: [UInt8], under name: RootName) async throws(ModuleFailure) -> [UInt8] {
+    func code(of message: [UInt8], under name: RootName) async throws(ModuleFailure) -> ModuleCode {
         let deadline = NIODeadline.now() + TimeAmount(self.timeLimit)
         var answer = await self.ask(message, name, deadline)
         var shortest = TimeAmount.milliseconds(1)
@@ -95,20 +95,45 @@ private final class ModuleState: Sendable {
     }
 }
 
+/// A code, from which keys are derived.
+///
+/// This is a class because a promise cannot hold a noncopyable secret.
+final class ModuleCode: Sendable {
+    static let byteCount = 32
+
+    let bytes: SecretBytes
+
+    /// Returns nil unless the digits are those of a code.
+    init?(hexadecimal digits: RawSpan) {
+        guard let bytes = SecretBytes(hexadecimal: digits), bytes.count == Self.byteCount else { return nil }
+        self.bytes = bytes
+    }
+
+    func starts(with check: [UInt8]) -> Bool {
+        self.bytes.withBytes { span in check.indices.allSatisfy { span.byte(at: $0) == check[$0] } }
+    }
+}
+
 /// An answer, or the reason there is none.
-enum ModuleAnswer: Hashable, Sendable {
-    case code([UInt8])
+enum ModuleAnswer: Sendable {
+    case code(ModuleCode)
     case unknown
     case busy(TimeAmount)
     case failed(String)
 
     /// Returns nil if the line is none of the protocol.
-    init?(line: some Collection<UInt8>) {
-        let words = String(decoding: line, as: UTF8.self).split(separator: " ", omittingEmptySubsequences: false)
-        switch (words.first, words.count) {
-        case ("ok", 2):
-            guard let code = [UInt8](hex: String(words[1])), code.count == KeyRoot.byteCount else { return nil }
+    ///
+    /// The digits of a code are decoded without a copy that would not be wiped.
+    init?(line: RawSpan) {
+        let ok = Array("ok ".utf8)
+        if line.byteCount >= ok.count, ok.indices.allSatisfy({ line.byte(at: $0) == ok[$0] }) {
+            guard let code = ModuleCode(hexadecimal: line.extracting(ok.count..<line.byteCount)) else { return nil }
             self = .code(code)
+            return
+        }
+        let text = String(decoding: (0..<line.byteCount).map { line.byte(at: $0) }, as: UTF8.self)
+        let words = text.split(separator: " ", omittingEmptySubsequences: false)
+        switch (words.first, words.count) {
         case ("unknown", 1): self = .unknown
         case ("busy", 2):
             guard let milliseconds = UInt32(words[1]) else { return nil }
@@ -117,6 +142,43 @@ enum ModuleAnswer: Hashable, Sendable {
         default: return nil
         }
     }
+}
+
+/// The bytes of an answer until its line is complete.
+///
+/// Both the line and the buffers in which it arrives are wiped, since it may contain the key of a wallet.
+struct ModuleLine {
+    enum Taken {
+        case incomplete
+        case answer(ModuleAnswer)
+        /// The bytes are no line of the protocol.
+        case invalid
+    }
+
+    private static let longest = 80
+
+    private var bytes: [UInt8] = []
+
+    /// Adds received bytes, which are wiped.
+    mutating func take(_ received: some Collection<UInt8>) -> Taken {
+        defer { received.wipeShared() }
+        guard self.bytes.count + received.count <= Self.longest else {
+            self.wipe()
+            return .invalid
+        }
+        // Growth would leave a copy.
+        if self.bytes.isEmpty { self.bytes.reserveCapacity(Self.longest) }
+        self.bytes += received
+        guard let end = self.bytes.firstIndex(of: UInt8(ascii: "\n")) else { return .incomplete }
+        let text = SecretBytes(wiping: &self.bytes)
+        // A second line could become the answer to another request.
+        guard end == text.count - 1,
+            let answer = text.withBytes({ span in ModuleAnswer(line: span.extracting(0..<end)) })
+        else { return .invalid }
+        return .answer(answer)
+    }
+
+    mutating func wipe() { self.bytes.wipe() }
 }
 
 /// The requests and connections, all on one event loop.
@@ -344,8 +406,6 @@ private final class ModuleRequest {
 private final class ModuleConnection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    private static let longestLine = 80
-
     private let channel: any Channel
     private weak var pool: ModuleConnections?
     /// The keys that have to be checked before the connection is used.
@@ -355,7 +415,7 @@ private final class ModuleConnection: ChannelInboundHandler {
     /// Whether the check of a key waits because the daemon was busy.
     var isPausing = false
     var request: ModuleRequest?
-    private var line: [UInt8] = []
+    private var line = ModuleLine()
     private(set) var isClosed = false
 
     init(_ channel: any Channel, of pool: ModuleConnections, unchecked: ArraySlice<KeyRoot>) {
@@ -370,25 +430,25 @@ private final class ModuleConnection: ChannelInboundHandler {
 
     func close() {
         self.isClosed = true
+        self.line.wipe()
         self.channel.close(promise: nil)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        self.line += self.unwrapInboundIn(data).readableBytesView
-        let end = self.line.firstIndex(of: UInt8(ascii: "\n"))
-        if end == nil, self.line.count < Self.longestLine, self.request != nil { return }
-        // A second line, or one without a request, could become the answer to another request.
-        guard let end, end == self.line.count - 1, let answer = ModuleAnswer(line: self.line[..<end]),
-            let request = self.request.take()
-        else { return self.close() }
-        self.line.wipe()
-        self.line = []
-        request.end(answer)
-        if !self.isClosed { self.pool?.free(self) }
+        switch self.line.take(self.unwrapInboundIn(data).readableBytesView) {
+        case .incomplete where self.request != nil: return
+        case .answer(let answer):
+            // A line without a request could become the answer to another one.
+            guard let request = self.request.take() else { return self.close() }
+            request.end(answer)
+            if !self.isClosed { self.pool?.free(self) }
+        case .incomplete, .invalid: self.close()
+        }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
         self.isClosed = true
+        self.line.wipe()
         self.pool?.ended(self)
         self.request.take()?.end(.failed("the daemon closed the connection, or sent no line of the protocol"))
     }

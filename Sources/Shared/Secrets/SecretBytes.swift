@@ -122,6 +122,19 @@ extension [UInt8] {
     }
 }
 
+extension Collection<UInt8> {
+    /// Overwrites the bytes in place, and so for all holders of their storage, such as a library's pool of buffers.
+    ///
+    /// - Important: Only use this for received bytes that no holder reads again.
+    /// - Precondition: The bytes are contiguous and on the heap.
+    package func wipeShared() {
+        let isWiped: Void? = self.withContiguousStorageIfAvailable { bytes in
+            unsafe OPENSSL_cleanse(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count)
+        }
+        precondition(isWiped != nil, "only contiguous bytes can be wiped")
+    }
+}
+
 /// Returns whether both contain the same bytes, in time that only depends on their counts.
 package func constantTimeEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
