@@ -81,6 +81,21 @@ struct RecordFormTests {
         }
     }
 
+    @Test("a server that writes the narrow form leaves wide records as they are", arguments: StoreKind.allCases)
+    func widensOnly(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let wide = try await place.open(by: .wide)
+        let wallet = try await TestWallet(in: wide)
+        await wide.close()
+        let reading = try await place.open(by: .reading)
+        _ = try await TestWallet(in: reading)
+        let widths = [AttemptRecord.Form.wide, .first].map { KeptAttempts.byteCount(of: $0) }
+        #expect(try await reading.checkRecords(after: nil, limit: 9).wallets.isEmpty)
+        try await reading.perform(RewriteRecords([wallet.id]))
+        #expect(try await reading.perform(Widths()) == widths)
+        await reading.close()
+    }
+
     @Test("a damaged record is reported and stays as it is", arguments: [StoreKind.sqlite, .postgreSQL])
     func damaged(kind: StoreKind) async throws {
         let place = try await kind.place()

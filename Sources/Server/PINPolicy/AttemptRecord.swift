@@ -187,7 +187,7 @@ extension AttemptRecord {
     /// A form of stored records.
     ///
     /// Each form is wider than the ones before it.
-    package struct Form: Hashable, Sendable {
+    package struct Form: Hashable, Comparable, Sendable {
         package let number: UInt8
         /// The length of every record in this form.
         package let byteCount: Int
@@ -197,6 +197,8 @@ extension AttemptRecord {
         }
 
         package static let first = Form(number: 1, byteCount: 46)
+
+        package static func < (left: Form, right: Form) -> Bool { left.number < right.number }
     }
 
     private static let permanentFlag: UInt8 = 1

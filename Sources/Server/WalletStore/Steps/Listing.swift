@@ -185,7 +185,7 @@ package struct DamagedWallets: StoreStep {
     let limit: Int
     package static let access = StepAccess.reading
 
-    /// Returns the damaged wallets, and those whose record has not the form that this program writes.
+    /// Returns the damaged wallets, and those whose record has an earlier form than the one that this program writes.
     package func run(in rows: some Rows) throws -> (damaged: WalletPage<WalletID>, earlier: [WalletID]) {
         try rows.requireEveryPlace(after: self.after, limit: self.limit)
         let page = try rows.find(.next(after: self.after, limit: self.limit))
@@ -193,7 +193,7 @@ package struct DamagedWallets: StoreStep {
             let id = try wallet.identified()
             return wallet.isDamaged ? id : nil
         }
-        let earlier = page.wallets.filter { wallet in wallet.attempts.map { $0.form != rows.key.form } ?? false }
+        let earlier = page.wallets.filter { wallet in wallet.attempts.map { $0.form < rows.key.form } ?? false }
         return (damaged, earlier.compactMap(\.id))
     }
 }

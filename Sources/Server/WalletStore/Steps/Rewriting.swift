@@ -10,10 +10,15 @@ package struct RewriteRecords: StoreStep {
 
     package init(_ wallets: [WalletID]) { self.wallets = wallets }
 
-    /// A damaged record stays as it is, so that any access to it reports the damage.
+    /// Widens the records in an earlier form.
+    ///
+    /// A damaged record stays as it is, so that any access to it reports the damage. A record in a later form stays,
+    /// too: another server of a rolling upgrade wrote it, and its further fields would be lost.
     package func run(in rows: some Rows) throws {
         for wallet in self.wallets.inLockOrder(\.self) {
-            guard var held = try rows.holdIntact(wallet, with: .attempts), held.wallet.attempts != nil else { continue }
+            guard var held = try rows.holdIntact(wallet, with: .attempts), let form = held.wallet.attempts?.form,
+                form < rows.key.form
+            else { continue }
             held.wallet.attempts?.form = rows.key.form
             try rows.keep(held, .attempts)
         }
