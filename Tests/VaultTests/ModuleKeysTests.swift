@@ -60,6 +60,8 @@ struct ModuleRootTests {
             return Array(fixture.daemon.requestedLabels.dropFirst(before))
         }
         let (vault, wallet) = (fixture.vault, self.wallet)
+        // The open connection is checked for the new version first.
+        _ = try await vault.keys(of: wallet, opening: [])
         #expect(try await labels { _ = try await vault.keys(of: wallet, opening: []) } == ["key-2"])
         #expect(try await labels { _ = try await vault.keys(of: wallet, opening: [old, old]) } == ["key-1", "key-2"])
         let others = try await labels {
@@ -255,6 +257,25 @@ struct ModuleKeysTests {
         #expect(vault.problem == nil)
         daemon.release()
         #expect(await first)
+    }
+
+    @Test("required keys are checked behind open connections, too, and a passed check ends a row of failures")
+    func required() async throws {
+        let client = try await Client(timeLimit: .seconds(5))
+        let name = Self.name
+        #expect(await client.isRight(1))
+        let right = try #require(try await KeyRoot.find(name, in: client.module))
+        client.module.expect([right])
+        for message in UInt8(0)..<5 {
+            #expect(await client.isRight(message))
+            client.daemon.fail(.closeBeforeAnswer, times: 1)
+            #expect(await !client.isRight(message))
+            // The client connects again after a second.
+            try await poll { client.daemon.connectionCount == 1 }
+        }
+        #expect(await client.isRight(1) && client.module.problem == nil)
+        client.module.expect([KeyRoot(name, check: [0, 0, 0, 0], in: client.module)])
+        #expect(await !client.isRight(2))
     }
 
     @Test("a line is decoded only if it is one of the protocol, and its buffer is wiped")

@@ -47,7 +47,7 @@ package final class ModuleKeys: Sendable {
         self.state.observe.withLock { $0 = observe }
     }
 
-    /// Requires these keys of each new connection.
+    /// Requires these keys of each connection before its next use.
     ///
     /// Threat: after the daemon was restarted with another module, values would be sealed with keys that no key file
     /// names.
@@ -209,7 +209,14 @@ private final class ModuleConnections {
 
     private var isUnreachable: Bool { self.failures >= Self.mostFailures }
 
-    func expect(_ roots: [KeyRoot]) { self.expected = roots }
+    func expect(_ roots: [KeyRoot]) {
+        guard !self.expected.elementsEqual(roots, by: { $0.name == $1.name && $0.isSame(as: $1) }) else { return }
+        self.expected = roots
+        for connection in self.open { connection.unchecked = roots }
+        let idle = self.idle
+        self.idle = []
+        for connection in idle { self.free(connection) }
+    }
 
     func ask(_ message: [UInt8], _ name: RootName, _ deadline: NIODeadline) -> EventLoopFuture<ModuleAnswer> {
         let promise = self.loop.makePromise(of: ModuleAnswer.self)
@@ -259,6 +266,7 @@ private final class ModuleConnections {
     /// If the module is slower than the requests, the oldest ones have so little time left that their answers would
     /// come too late.
     private func serve() {
+        guard !self.isClosed else { return }
         while !self.waiting.isEmpty, let connection = self.idle.popLast() {
             connection.send(self.waiting.removeLast())
         }
@@ -276,7 +284,8 @@ private final class ModuleConnections {
                 self.connecting -= 1
                 do {
                     let channel = try result.get()
-                    let connection = ModuleConnection(channel, of: self, unchecked: self.expected[...])
+                    guard !self.isClosed else { return channel.close(promise: nil) }
+                    let connection = ModuleConnection(channel, of: self, unchecked: self.expected)
                     try channel.pipeline.syncOperations.addHandler(connection)
                     self.open.append(connection)
                     self.free(connection)
@@ -298,6 +307,7 @@ private final class ModuleConnections {
             self.idle.append(connection)
             return self.serve()
         }
+        connection.isReady = false
         self.check(root, behind: connection, until: .now() + self.timeLimit)
     }
 
@@ -307,7 +317,9 @@ private final class ModuleConnections {
             self.request(KeyRoot.checkMessage, root.name, deadline) { answer in
                 switch answer {
                 // rule: vault-restarted-module-accepted
-                case .code(let code) where code.starts(with: root.check): connection.unchecked.removeFirst()
+                case .code(let code) where code.starts(with: root.check):
+                    connection.unchecked.removeAll { $0.name == root.name && $0.check == root.check }
+                    self.note(answer)
                 case .busy(let wait) where .now() + wait < deadline:
                     connection.isPausing = true
                     self.loop.assumeIsolated().scheduleTask(in: wait) {
@@ -409,7 +421,7 @@ private final class ModuleConnection: ChannelInboundHandler {
     private let channel: any Channel
     private weak var pool: ModuleConnections?
     /// The keys that have to be checked before the connection is used.
-    var unchecked: ArraySlice<KeyRoot>
+    var unchecked: [KeyRoot]
     /// Whether all keys were checked.
     var isReady = false
     /// Whether the check of a key waits because the daemon was busy.
@@ -418,7 +430,7 @@ private final class ModuleConnection: ChannelInboundHandler {
     private var line = ModuleLine()
     private(set) var isClosed = false
 
-    init(_ channel: any Channel, of pool: ModuleConnections, unchecked: ArraySlice<KeyRoot>) {
+    init(_ channel: any Channel, of pool: ModuleConnections, unchecked: [KeyRoot]) {
         (self.channel, self.pool, self.unchecked) = (channel, pool, unchecked)
     }
 
