@@ -2,6 +2,7 @@ import Synchronization
 import TestSupport
 import Testing
 import Transport
+import Vault
 import Vocabulary
 
 @testable import RemotePINServer
@@ -114,6 +115,25 @@ struct ConnectionRegistryTests {
         #expect(self.registry.endSessions(dueAt: now + .seconds(60)) == 1)
         #expect(self.registry.endSessions(dueAt: now + .seconds(60)) == 0)
         #expect(connections.map(\.events) == [["unprotected"], []])
+    }
+
+    @Test("the keys of an expired session are wiped, unless a call is being answered", arguments: [true, false])
+    func keysOfExpiredSessions(isBusy: Bool) throws {
+        let (keys, activity) = (WalletKeys.decoy(), CallActivity())
+        if isBusy { activity.begin() }
+        _ = self.registry.join(RecordedConnection(1).handle, with: keys)
+        let now = Timestamp(milliseconds: 0)
+        let summary = SessionSummary(
+            walletID: keys.wallet,
+            source: try #require(PeerSource(address: "192.0.2.1")),
+            since: now,
+            app: ClaimedApp(version: try #require(AppVersion("1.0.0")), platform: .android),
+            activity: activity
+        )
+        self.registry.sessionOpened(of: keys.wallet, on: 1, until: now + .seconds(60), summary)
+        #expect(self.registry.endSessions(dueAt: now + .seconds(59)) == 0 && !keys.areWiped)
+        #expect(self.registry.endSessions(dueAt: now + .seconds(60)) == 1)
+        #expect(keys.areWiped != isBusy)
     }
 
     @Test("only a wallet's four newest sessions stay protected, and one that ends takes no place among them")

@@ -310,6 +310,28 @@ struct SessionKeysTests {
         }
     }
 
+    @Test("a revocation between a session's step and its answer ends the connection, and alarms no operator")
+    func revokedMeanwhile() async throws {
+        let gate = Gate()
+        var options = self.state.options
+        options.wrapping = { GatedStore(store: $0, gate: gate) }
+        try await InProcessServer.run(options) { server in
+            let wallet = try await server.wallet()
+            gate.close()
+            async let late = wallet.openSession()
+            await gate.isReached()
+            let keys = try self.state.newest.orThrow()
+            async let revoked = server.give(RevokeWallets([wallet.walletID]))
+            try await poll { keys.areWiped }
+            gate.open()
+            _ = try await revoked
+            let session = try? await late
+            #expect(session == nil)
+            try await poll { server.log.lines.contains { $0.contains("revoked or blocked during the call") } }
+            #expect(!server.log.lines.contains { $0.contains("names a key") })
+        }
+    }
+
     @Test("the keys of a closed connection are released, which wipes them")
     func closed() async throws {
         try await InProcessServer.run(self.state.options) { server in

@@ -104,8 +104,8 @@ struct KeyFileVaultTests {
         #expect(try keys.open(sealed, as: .unlockShare).exposedBytes() == [1])
         keys.wipe()
         keys.add(try await vault.keys(of: self.wallet, opening: [sealed]))
-        #expect(throws: VaultError.noKey) { _ = try keys.open(sealed, as: .unlockShare) }
-        #expect(throws: VaultError.noKey) { try keys.seal(SecretBytes(copying: [1]), as: .unlockShare) }
+        #expect(throws: VaultError.wiped) { _ = try keys.open(sealed, as: .unlockShare) }
+        #expect(throws: VaultError.wiped) { try keys.seal(SecretBytes(copying: [1]), as: .unlockShare) }
         #expect(!keys.hasKey(of: sealed))
     }
 

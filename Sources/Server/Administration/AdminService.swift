@@ -532,7 +532,7 @@ extension AdminFailure {
             )
         case StoreError.corrupt: self.init(.internal, "The store contains data that this server did not write.")
         case VaultError.unreachable: self.init(.unavailable, "The vault did not answer.")
-        case VaultError.notOurs, VaultError.noKey:
+        case VaultError.notOurs, VaultError.noKey, VaultError.wiped:
             self.init(.internal, "The vault cannot open a value of the store; is its key file the right one?")
         case MaintenanceFailure.notAllowed(let message): self.init(.notAllowed, message)
         case MaintenanceFailure.unavailable(let message): self.init(.unavailable, message)

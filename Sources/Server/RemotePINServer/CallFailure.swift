@@ -120,7 +120,7 @@ extension CallFailure {
         case .store(.unavailable), .store(.notErased), .vault(.unreachable), .contended, .noLease:
             .unavailable(retryAfter: Self.retryAfter)
         case .store(.corrupt), .store(.notCertified), .store(.outcomeUnknown), .vault(.notOurs), .unexpected: .internal
-        case .vault(.noKey): .internal
+        case .vault(.noKey), .vault(.wiped): .internal
         // Never sent.
         case .unanswered(let failure): failure.refusal
         }
@@ -135,6 +135,7 @@ extension CallFailure {
         switch self {
         // rule: receipt-unsigned-answered
         case .store(.notCertified), .store(.outcomeUnknown), .unanswered: false
+        case .vault(.wiped): false
         default: true
         }
     }
@@ -144,7 +145,7 @@ extension CallFailure {
     /// This is done after an invalid proof, so that every further attempt costs a handshake.
     var endsConnection: Bool {
         switch self {
-        case .authentication, .store(.notCertified), .store(.outcomeUnknown), .unanswered: true
+        case .authentication, .store(.notCertified), .store(.outcomeUnknown), .unanswered, .vault(.wiped): true
         case .violation(let violation): violation.endsConnection
         case .malformed, .inconsistent, .unsupported, .order, .challengeInvalid, .attestation, .notAllowed, .revoked,
             .pinKeyChanged, .rateLimited, .store, .noLease, .vault, .contended, .unexpected:
@@ -180,6 +181,7 @@ extension CallFailure {
         case .vault(.unreachable): "the vault is unreachable"
         case .vault(.notOurs): "a sealed value was altered or belongs to another wallet"
         case .vault(.noKey): "a sealed value names a key that this session does not have"
+        case .vault(.wiped): "the wallet was revoked or blocked during the call"
         case .noLease: "this server has no lease at present"
         case .contended: "the wallet's identity changed repeatedly"
         case .unanswered(let failure): "no answer after the verdict: \(failure.logged)"
@@ -197,7 +199,7 @@ extension CallFailure {
             .error
         case .store(.unavailable), .vault(.unreachable), .contended, .noLease: .warning
         case .authentication, .attestation, .challengeInvalid, .revoked: .notice
-        case .violation, .malformed, .inconsistent, .unsupported, .order, .notAllowed, .pinKeyChanged:
+        case .violation, .malformed, .inconsistent, .unsupported, .order, .notAllowed, .pinKeyChanged, .vault(.wiped):
             .info
         case .unanswered(let failure): failure.logLevel
         // Clients control how often this happens, so it is only counted and summarized in the log.

@@ -29,7 +29,7 @@ package struct CountedVault: Vault {
             case .notOurs: self.notOurs.increment()
             case .unreachable: self.unreachable.increment()
             // The value was not tried. A next share may wait for the wallet's next session.
-            case .noKey: break
+            case .noKey, .wiped: break
             }
         }
     }

@@ -129,11 +129,15 @@ package enum VaultError: Error, Hashable, Sendable {
     ///
     /// Refuse the call and alert the operator.
     case notOurs
-    /// The keys of the wallet lack the version that sealed the value, or they have been wiped.
+    /// The keys of the wallet lack the version that sealed the value.
     ///
     /// Close the connection without an answer. The wallet's next session has the keys of all its values, unless the
     /// value names a version that the vault does not have.
     case noKey
+    /// The keys have been wiped, by a revocation or a permanent block.
+    ///
+    /// Close the connection without an answer, which the revocation does at the same time.
+    case wiped
     /// The vault cannot be reached right now.
     ///
     /// Answer `unavailable`.

@@ -30,15 +30,15 @@ package final class WalletKeys: Sendable {
     ///
     /// Values of equal length have sealed forms of equal length.
     ///
-    /// - Throws: ``VaultError/noKey`` if the keys have been wiped.
+    /// - Throws: ``VaultError/wiped`` only.
     package func seal(_ secret: borrowing SecretBytes, as field: VaultField) throws(VaultError) -> [UInt8] {
-        guard let key = self.keys.withLock({ $0?.last }) else { throw .noKey }
+        guard let key = self.keys.withLock({ $0?.last }) else { throw .wiped }
         return key.seal(secret, field.associatedData(of: self.wallet))
     }
 
     /// Opens a value sealed with ``seal(_:as:)``, using the version that it names.
     package func open(_ sealed: [UInt8], as field: VaultField) throws(VaultError) -> SecretBytes {
-        guard let key = self.key(of: sealed) else { throw .noKey }
+        guard let key = self.key(of: sealed) else { throw self.areWiped ? .wiped : .noKey }
         return try key.open(sealed, field.associatedData(of: self.wallet))
     }
 

@@ -171,10 +171,11 @@ final class ConnectionRegistry: Sendable {
         }
     }
 
-    /// Ends all expired sessions and returns their number.
+    /// Ends all expired sessions, wipes their keys and returns their number.
     ///
     /// Their connections stay open until the clients close them or the idle timeout expires. Calls that require the
-    /// session are answered with `session-required`.
+    /// session are answered with `session-required`. A call that began before the end keeps the keys until its
+    /// connection closes, because a judged PIN needs its answer.
     func endSessions(dueAt now: Timestamp) -> Int {
         let due = self.members.withLock { members in
             var due: [ConnectionHandle] = []
@@ -182,9 +183,9 @@ final class ConnectionRegistry: Sendable {
                 guard let end = member.sessionEnd, end <= now else { continue }
                 due.append(member.connection)
                 members.unprotect(id, of: member.wallets)
+                if member.session?.activity.isBusy != true { member.keys?.wipe() }
                 members.byConnection[id]?.sessionEnd = nil
                 members.byConnection[id]?.session = nil
-                members.byConnection[id]?.keys = nil
             }
             return due
         }

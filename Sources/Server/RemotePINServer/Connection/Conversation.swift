@@ -326,6 +326,8 @@ extension Conversation {
         guard let sealed else { return nil }
         do throws(VaultError) {
             return try self.share(sealed, as: field, with: keys)
+        } catch .wiped {
+            return nil
         } catch .noKey {
             self.server.devices.decoy.openShare()
             self.log.debug("a next share waits for the wallet's next session")
