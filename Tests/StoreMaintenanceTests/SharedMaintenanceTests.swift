@@ -1,5 +1,7 @@
 import AdminProtocol
 import Administration
+import HostSystem
+import RemotePINServer
 import ServerTestSupport
 import StoreMaintenance
 import TestSupport
@@ -40,6 +42,29 @@ struct SharedMaintenanceTests {
             #expect(server.vault.activeVersion == 1)
             try await VaultHistory.check(server.vault, of: server.store, at: now)
             #expect(server.vault.activeVersion == version)
+        }
+    }
+
+    @Test("a server that cannot use the version activated by another one registers no wallets; existing ones unlock")
+    func behind() async throws {
+        try await InProcessServer.run(self.options) { server in
+            let (wallet, path) = (try await server.wallet(), "\(server.folder.path)/vault.key")
+            let version = try await server.vault.addVersion(activating: false)
+            let check = try server.vault.check(of: version).orThrow()
+            _ = try await server.store.note(vaultVersion: version, check: check, at: server.clock.now())
+            let file = try DurableFile.read(path, atMost: 1 << 16)
+            try DurableFile.write(file, to: path, mode: 0o644)
+            let maintenance = server.makeMaintenance(lease: self.lease)
+            await maintenance.runDueWork()
+            _ = try await server.wallet()
+            server.clock.advance(by: ServiceRules().tokenLifetime)
+            await maintenance.runDueWork()
+            await #expect(throws: (any Error).self) { try await server.wallet() }
+            #expect(try await wallet.openSession().check("135790") == wallet.unlockShare.asValid)
+            try DurableFile.write(file, to: path, mode: 0o600)
+            await maintenance.runDueWork()
+            #expect(server.vault.activeVersion == version)
+            _ = try await server.wallet()
         }
     }
 

@@ -92,10 +92,18 @@ extension Maintenance {
     }
 
     /// Seals with the version that another server has activated.
+    ///
+    /// If this fails, for example because the key file cannot be written, no new wallet is sealed with the older
+    /// version once tokens from before the rotation have expired. The other server may remove that version a session's
+    /// lifetime later, and could not open the wallet.
     func useNotedVersion() async {
         guard self.parts.lease != nil, let newest = try? await self.parts.store.vaultVersions().last else { return }
         let vault = self.parts.vault
-        guard newest.version > vault.activeVersion, vault.check(of: newest.version) == newest.check else { return }
+        guard newest.version > vault.activeVersion else { return }
+        if self.parts.clock.now() >= newest.activeSince + self.parts.tokenLifetime {
+            vault.requireForNew(newest.version)
+        }
+        guard vault.check(of: newest.version) == newest.check else { return }
         do {
             try await vault.activate(newest.version)
             self.parts.log.notice("vault keys rotated", metadata: ["version": "\(newest.version)"])

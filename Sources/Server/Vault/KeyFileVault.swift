@@ -14,6 +14,8 @@ package final class KeyFileVault: Vault {
     /// The module behind `vault.socket`, if one is set.
     package let module: ModuleKeys?
     private let ring: Mutex<KeyRing>
+    /// The oldest version that may seal for a wallet without any values.
+    private let oldestForNew = Mutex<UInt32>(0)
     /// Held while the file is read or changed.
     private let lock = AsyncLock()
 
@@ -86,6 +88,7 @@ package final class KeyFileVault: Vault {
 
     package func keys(of wallet: WalletID, opening sealed: [[UInt8]]) async throws(VaultError) -> WalletKeys {
         let (keys, named) = (self.keys, Set(sealed.compactMap(SealedValue.keyVersion)))
+        guard !sealed.isEmpty || keys.active.number >= self.oldestForNew.withLock(\.self) else { throw .unreachable }
         var found: [WalletKey] = []
         do throws(ModuleFailure) {
             for version in keys.versions where version.number == keys.active.number || named.contains(version.number) {
@@ -167,6 +170,8 @@ package protocol RotatingVault: Vault {
     func addVersion(activating: Bool) async throws(KeyFileError) -> UInt32
     /// Uses a version for sealing from then on.
     func activate(_ version: UInt32) async throws(KeyFileError)
+    /// Derives no keys for a wallet without any values from now on, unless at least this version is active.
+    func requireForNew(_ version: UInt32)
     /// Permanently removes versions other than the active one.
     ///
     /// Values sealed with them can no longer be opened.
@@ -206,6 +211,8 @@ extension KeyFileVault: RotatingVault {
             return lines
         }
     }
+
+    package func requireForNew(_ version: UInt32) { self.oldestForNew.withLock { $0 = version } }
 
     package func check(of version: UInt32) -> [UInt8]? { self.keys.version(version)?.root.check }
 
