@@ -125,7 +125,6 @@ PLAIN(C_GetTokenInfo, (CK_SLOT_ID slot, CK_TOKEN_INFO *info), (slot, info))
 PLAIN(C_GetMechanismInfo, (CK_SLOT_ID slot, CK_MECHANISM_TYPE type, CK_MECHANISM_INFO *info), (slot, type, info))
 PLAIN(C_OpenSession, (CK_SLOT_ID slot, CK_FLAGS flags, void *application, CK_NOTIFY notify, CK_SESSION_HANDLE *session),
       (slot, flags, application, notify, session))
-PLAIN(C_CloseAllSessions, (CK_SLOT_ID slot), (slot))
 PLAIN(C_Login, (SESSION, CK_USER_TYPE user, unsigned char *pin, CK_ULONG n), (session, user, pin, n))
 FORWARD(C_FindObjectsInit, (SESSION, TEMPLATE), (session, attributes, attributeCount), attributes, attributeCount)
 PLAIN(C_FindObjects, (SESSION, CK_OBJECT_HANDLE *found, CK_ULONG limit, CK_ULONG *n), (session, found, limit, n))
@@ -147,7 +146,7 @@ CK_RV C_GetFunctionList(CK_FUNCTION_LIST **list) {
     own = *real;
 #define OWN(name) own.name = shim_##name;
     OWN(C_Initialize) OWN(C_Finalize) OWN(C_GetSlotList) OWN(C_GetTokenInfo) OWN(C_GetMechanismInfo)
-    OWN(C_OpenSession) OWN(C_CloseAllSessions) OWN(C_Login) OWN(C_FindObjectsInit) OWN(C_FindObjects)
+    OWN(C_OpenSession) OWN(C_Login) OWN(C_FindObjectsInit) OWN(C_FindObjects)
     OWN(C_FindObjectsFinal) OWN(C_GetAttributeValue) OWN(C_SignInit) OWN(C_Sign) OWN(C_GenerateKey)
     OWN(C_CreateObject)
     *list = &own;

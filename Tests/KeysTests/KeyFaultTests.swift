@@ -126,14 +126,38 @@ struct KeyFaultTests {
         #expect(token.count("C_Login") == 0)
     }
 
-    @Test("a token with fewer sessions is served with those that it allows")
+    @Test("a token with fewer sessions serves all requests with those that it allows")
     func sessions() async throws {
         let token = try await SoftToken()
         try await token.make("key-1")
-        let daemon = try await token.serve(plan: "C_OpenSession 2- 0xb1")
+        let daemon = try await token.serve(plan: "C_OpenSession 2- 0xb1; C_Sign 1- latency 5")
         #expect(daemon.output.contains("fewer sessions"))
-        #expect(try await token.ask(SoftToken.request).hasPrefix("ok "))
+        let answers = try await Self.ask(token, times: 8)
+        #expect(answers.count == 1 && answers.allSatisfy { $0.hasPrefix("ok ") }, "\(answers)")
         #expect(await daemon.terminate() == 0)
+    }
+
+    @Test("a reload initializes the module again when no thread is inside it, and no request fails")
+    func reload() async throws {
+        let token = try await SoftToken()
+        try await token.make("key-1")
+        let daemon = try await token.serve(plan: "C_Sign 1- latency 100")
+        let (begun, signs) = (token.count("C_Initialize"), token.count("C_Sign"))
+        async let asked = Self.ask(token, times: 8)
+        try await poll { token.count("C_Sign") > signs }
+        daemon.send(SIGHUP)
+        let answers = try await asked
+        #expect(answers.count == 1 && answers.allSatisfy { $0.hasPrefix("ok ") }, "\(answers)")
+        try await poll { token.count("C_Initialize") == begun + 1 }
+        #expect(await daemon.terminate() == 0)
+    }
+
+    /// Sends requests at once, each on its own connection; returns the answers.
+    private static func ask(_ token: SoftToken, times count: Int) async throws -> Set<String> {
+        try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<count { group.addTask { try await token.ask(SoftToken.request) } }
+            return try await group.reduce(into: []) { $0.insert($1) }
+        }
     }
 
     @Test("a call that does not return ends the process, which its service manager starts again")

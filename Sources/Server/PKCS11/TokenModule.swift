@@ -96,11 +96,6 @@ internal import Synchronization
         return sessions
     }
 
-    /// Closes all sessions of this process, which also ends the login.
-    package func closeAllSessions(_ slot: UInt) {
-        try? self.call("C_CloseAllSessions") { $0.C_CloseAllSessions(slot) }
-    }
-
     /// Logs in all sessions of this process with the token's user PIN.
     ///
     /// If a session is logged in already, the module does not check the PIN.

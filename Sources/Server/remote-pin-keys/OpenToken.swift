@@ -89,12 +89,11 @@ struct TokenOptions: ParsableArguments {
     func open(
         _ module: TokenModule,
         sessions count: Int = 1,
-        canWrite: Bool = false,
-        isInitialized: Bool = false
+        canWrite: Bool = false
     ) throws -> OpenToken {
         let pin = try self.pin()
         do {
-            if !isInitialized { try module.initialize() }
+            try module.initialize()
             let present = try module.tokens()
             let tokens = present.filter { $0.label == self.token && $0.serial == self.serial ?? $0.serial }
             guard let token = tokens.first else {

@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import HostSystem
 internal import Logging
 internal import PKCS11
@@ -10,18 +11,21 @@ internal import Vocabulary
 ///     open ──renew──▶ closed, opened again at once; the request is repeated once
 ///     open ──later──▶ closed, opened again by the first request after 1, 2, 4 … 30 s
 ///     any state ──the PIN is rejected──▶ the process ends
+///
+/// The token is opened again only when no thread is inside the module, so no thread uses a session or a handle of an
+/// earlier opening.
 final class TokenKeys: Sendable {
     private struct State {
         /// The free sessions, or nil while closed.
         var sessions: [UInt]?
         /// The handles of sound keys.
         var handles: [KeyLabel: UInt] = [:]
-        /// The slot of the last opening.
-        var slot: UInt?
-        /// Counts the openings, so that a late failure of an earlier one does not close a later one.
-        var opening = 0
+        /// Counts the attempts to open the token.
+        var openings = 0
         /// The number of threads that may be inside a call of the module.
         var inside = 0
+        /// The threads that wait until another one leaves.
+        var waiting: [DispatchSemaphore] = []
         var delay = TokenKeys.shortestDelay
         var retry = ContinuousClock.now
 
@@ -30,11 +34,16 @@ final class TokenKeys: Sendable {
             self.retry = .now + self.delay
             self.delay = min(self.delay * 2, TokenKeys.longestDelay)
         }
+
+        mutating func leave() {
+            self.inside -= 1
+            for turn in self.waiting { turn.signal() }
+            self.waiting = []
+        }
     }
 
     /// A session in use by one thread.
     private struct Lease {
-        let opening: Int
         let session: UInt
         let handle: UInt?
     }
@@ -67,15 +76,23 @@ final class TokenKeys: Sendable {
     ///
     /// - Throws: A ``StartFailure``; of the kind `unavailable` if a later attempt may succeed.
     @discardableResult
-    func open() throws -> [FoundKey] { try self.state.withLock { try self.open(&$0) } }
+    func open() throws -> [FoundKey] {
+        let before = self.state.withLock { $0.openings }
+        return try self.waiting { state in
+            // A request may have done so meanwhile. There is no second attempt, which a rejected PIN must not have.
+            guard state.openings == before else { return [] }
+            state.sessions = nil
+            guard state.inside == 0 else { return nil }
+            return try self.open(&state)
+        }
+    }
 
     /// Returns the answer to a request, as in the protocol, without its end.
     func answer(_ message: [UInt8], _ label: KeyLabel) -> String {
         do {
             for isLast in [false, true] {
-                guard let lease = try self.state.withLock({ try self.begin(&$0, label) }) else { return "busy 20" }
+                let lease = try self.begin(label)
                 do {
-                    defer { self.state.withLock { $0.inside -= 1 } }
                     guard let handle = try lease.handle ?? self.find(label, lease) else {
                         self.finish(lease)
                         return "unknown"
@@ -83,16 +100,18 @@ final class TokenKeys: Sendable {
                     let code = try self.module.code(of: message, key: handle, in: lease.session)
                     self.finish(lease)
                     return "ok \(code.hex)"
-                } catch let error as TokenError {
-                    let isRepeated = error.reaction == .renew && !isLast
-                    self.fail(lease, closing: !isRepeated)
-                    if !isRepeated { throw self.options.failure(error) }
+                } catch let unsound as UnsoundKey {
+                    self.finish(lease)
+                    self.log.error("a key is not used", metadata: ["reason": "\(unsound.fault)"])
+                    return "failed key"
+                } catch {
+                    let failed = error as? TokenError
+                    let isRepeated = failed?.reaction == .renew && !isLast
+                    self.fail(closing: !isRepeated)
+                    if !isRepeated { throw failed.map(self.options.failure) ?? error }
                     self.log.notice("the token is opened again", metadata: ["reason": "\(error)"])
                 }
             }
-        } catch let unsound as UnsoundKey {
-            self.log.error("a key is not used", metadata: ["reason": "\(unsound.fault)"])
-            return "failed key"
         } catch is Closed {
         } catch {
             self.note(error)
@@ -111,44 +130,58 @@ final class TokenKeys: Sendable {
         ProcessEnd.atOnce(status: failure.kind.rawValue)
     }
 
-    /// Takes a session, and opens the token before if it is closed and the time has come.
-    private func begin(_ state: inout State, _ label: KeyLabel) throws -> Lease? {
-        if state.sessions == nil {
-            guard state.retry <= .now else { throw Closed() }
-            _ = try self.open(&state)
+    /// Calls `body` until it returns a value, each time after a thread has left the module.
+    private func waiting<Value: Sendable>(for body: (inout State) throws -> Value?) throws -> Value {
+        while true {
+            let turn = DispatchSemaphore(value: 0)
+            let value = try self.state.withLock { state in
+                let value = try body(&state)
+                if value == nil { state.waiting.append(turn) }
+                return value
+            }
+            if let value { return value }
+            turn.wait()
         }
-        guard let session = state.sessions?.popLast() else { return nil }
-        state.inside += 1
-        return Lease(opening: state.opening, session: session, handle: state.handles[label])
+    }
+
+    /// Takes a session once one is free, and opens the token before if it is closed and the time has come.
+    private func begin(_ label: KeyLabel) throws -> Lease {
+        try self.waiting { state in
+            if state.sessions == nil {
+                guard state.retry <= .now else { throw Closed() }
+                guard state.inside == 0 else { return nil }
+                _ = try self.open(&state)
+            }
+            guard let session = state.sessions?.popLast() else { return nil }
+            state.inside += 1
+            return Lease(session: session, handle: state.handles[label])
+        }
     }
 
     /// Returns a session after use.
     private func finish(_ lease: Lease) {
         self.state.withLock { state in
-            guard state.opening == lease.opening else { return }
             state.sessions?.append(lease.session)
             state.delay = Self.shortestDelay
+            state.leave()
         }
     }
 
     /// Closes the token after a failed call: until the next delay is over, or only until the next request.
-    private func fail(_ lease: Lease, closing: Bool) {
+    private func fail(closing: Bool) {
         self.state.withLock { state in
-            guard state.opening == lease.opening, state.sessions != nil else { return }
-            if closing { state.close() } else { state.sessions = nil }
+            if state.sessions != nil, closing { state.close() } else { state.sessions = nil }
+            state.leave()
         }
     }
 
     private func open(_ state: inout State) throws -> [FoundKey] {
-        state.opening += 1
+        state.openings += 1
         // A failure below delays the next attempt.
         let delay = state.delay
         state.close()
-        // The module must not be finalized under a thread that is inside it.
-        let isFree = state.inside == 0
-        if isFree { self.module.finalize() } else if let slot = state.slot { self.module.closeAllSessions(slot) }
-        let token = try self.options.open(self.module, sessions: self.sessionCount, isInitialized: !isFree)
-        (state.slot, state.sessions, state.delay, state.retry) = (token.token.slot, token.sessions, delay, .now)
+        self.module.finalize()
+        let token = try self.options.open(self.module, sessions: self.sessionCount)
         if token.sessions.count < self.sessionCount {
             self.log.warning("the token allows fewer sessions", metadata: ["sessions": "\(token.sessions.count)"])
         }
@@ -159,11 +192,12 @@ final class TokenKeys: Sendable {
                 self.log.error("a key is not used", metadata: ["reason": "\(fault)"])
                 continue
             }
-            state.handles[label] = found.key.handle
             if found.key.wasOutside {
                 self.log.warning("a key has been outside the token", metadata: ["key": "\(label)"])
             }
+            state.handles[label] = found.key.handle
         }
+        (state.sessions, state.delay, state.retry) = (token.sessions, delay, .now)
         return token.found
     }
 
@@ -172,11 +206,8 @@ final class TokenKeys: Sendable {
         let keys = try self.module.keys(label.inToken, in: lease.session)
         guard !keys.isEmpty else { return nil }
         let found = FoundKey(keys)
-        if let fault = found.fault {
-            self.finish(lease)
-            throw UnsoundKey(fault: fault)
-        }
-        self.state.withLock { if $0.opening == lease.opening { $0.handles[label] = found.key.handle } }
+        if let fault = found.fault { throw UnsoundKey(fault: fault) }
+        self.state.withLock { $0.handles[label] = found.key.handle }
         return found.key.handle
     }
 }
