@@ -12,7 +12,8 @@ struct KeyFaultTests {
         let token = try await SoftToken()
         try await token.make("key-1")
         let logins = token.count("C_Login")
-        let daemon = try await token.serve(plan: "C_Sign 1 \(code); C_Sign 3-4 \(code)")
+        // Each opening and the first use compute the key's check digits before the code.
+        let daemon = try await token.serve(plan: "C_Sign 2 \(code); C_Sign 5 \(code); C_Sign 7 \(code)")
         #expect(try await token.ask(SoftToken.request).hasPrefix("ok "))
         #expect(token.count("C_Login") == logins + 2)
         // The repetition fails too, so there is no further one.
@@ -158,6 +159,60 @@ struct KeyFaultTests {
             for _ in 0..<count { group.addTask { try await token.ask(SoftToken.request) } }
             return try await group.reduce(into: []) { $0.insert($1) }
         }
+    }
+
+    @Test("no code of another token with the same labels is answered", arguments: [true, false])
+    func otherToken(isReloaded: Bool) async throws {
+        let (token, other) = (try await SoftToken(), try await SoftToken())
+        for each in [token, other] { try await each.make("key-1") }
+        let daemon = try await token.serve()
+        let client = try await RawClient(unixSocket: token.socket)
+        defer { client.close() }
+        let code = await Self.ask(client)
+        let away = token.folder.file("away")
+        try FileManager.default.moveItem(atPath: token.tokens, toPath: away)
+        try FileManager.default.moveItem(atPath: other.tokens, toPath: token.tokens)
+        if isReloaded {
+            daemon.send(SIGHUP)
+            // The reload ends it, without a request.
+            try await poll { !isRunning(daemon.processID) }
+        }
+        try await Self.expectEnd(of: daemon, client, after: code)
+        try FileManager.default.removeItem(atPath: token.tokens)
+        try FileManager.default.moveItem(atPath: away, toPath: token.tokens)
+        let again = try await token.serve()
+        #expect(try await token.ask(SoftToken.request) == code)
+        #expect(await again.terminate() == 0)
+    }
+
+    @Test("no code of a key that was made again under its label is answered", arguments: [true, false])
+    func madeAgain(isAskedMeanwhile: Bool) async throws {
+        let token = try await SoftToken()
+        try await token.make("key-1")
+        let daemon = try await token.serve()
+        let client = try await RawClient(unixSocket: token.socket)
+        defer { client.close() }
+        let code = await Self.ask(client)
+        try token.deleteKeys()
+        if isAskedMeanwhile { #expect(await Self.ask(client) == "unknown") }
+        try await token.make("key-1")
+        try await Self.expectEnd(of: daemon, client, after: code)
+    }
+
+    /// Sends a request on an open connection; returns the answer, or an empty text if the connection has ended.
+    private static func ask(_ client: RawClient) async -> String {
+        await client.send("\(SoftToken.request)\n")
+        return String(await client.receive(until: "\n").prefix { $0 != "\n" })
+    }
+
+    /// Expects that a daemon ends, and that no code but this one is answered until then.
+    private static func expectEnd(of daemon: ServerProcess, _ client: RawClient, after code: String) async throws {
+        #expect(code.hasPrefix("ok "))
+        var answer: String
+        repeat { answer = await Self.ask(client) } while answer == code || answer == "failed module"
+        try #require(answer.isEmpty, "\(answer)")
+        #expect(try await SoftToken.status(of: daemon) == 78)
+        #expect(daemon.output.contains("other check digits"), "\(daemon.output)")
     }
 
     @Test("a call that does not return ends the process, which its service manager starts again")

@@ -83,6 +83,14 @@ package struct SoftToken: Sendable {
         }
     }
 
+    /// Deletes the keys of all tokens, each of which is a file of SoftHSM.
+    package func deleteKeys() throws {
+        let files = try FileManager.default.subpathsOfDirectory(atPath: self.tokens)
+        for file in files where file.hasSuffix(".object") && !file.hasSuffix("/token.object") {
+            try FileManager.default.removeItem(atPath: "\(self.tokens)/\(file)")
+        }
+    }
+
     /// Starts the daemon and returns when it is ready.
     package func serve(
         _ options: [String] = [],

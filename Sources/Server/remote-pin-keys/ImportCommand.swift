@@ -47,7 +47,7 @@ struct ImportCommand: AsyncParsableCommand {
             guard !found.isEmpty else { throw StartFailure(.unavailable, "the token has not kept the key") }
             let key = FoundKey(found)
             if let fault = key.fault { throw StartFailure(.configuration, fault) }
-            let check = try token.check(of: key.key, module)
+            let check = try module.check(of: key.key, in: session)
             guard check == file.check else {
                 let text = "the token has another \(self.label): its check digits are \(check), and not \(file.check)"
                 throw StartFailure(.configuration, "\(self.keyFile): \(text)")
@@ -157,7 +157,7 @@ struct IndexRoot: ~Copyable {
             return Self.text(word, 0..<word.byteCount) == Self.module
         }
         guard let root = SecretBytes(hexadecimal: word), root.count == 32 else { return false }
-        return root.hkdfSHA256(info: Array(OpenToken.checkInfo.utf8), count: 4).exposedBytes().hex == check
+        return root.hkdfSHA256(info: Array(TokenModule.checkInfo.utf8), count: 4).exposedBytes().hex == check
     }
 
     /// Returns public text.

@@ -4,17 +4,13 @@ internal import PKCS11
 internal import ServerSettings
 internal import Vocabulary
 
-extension OpenToken {
+extension TokenModule {
     /// The `info` of a root's check digits.
     static let checkInfo = "remote-pin/1 vault check"
 
     /// Returns the eight check digits of a key, the same ones as in a key file with this root.
-    func check(of key: TokenKey, _ module: TokenModule) throws -> String {
-        let code = try module.code(
-            of: Array("\(Self.checkInfo)\u{1}".utf8),
-            key: key.handle,
-            in: self.sessions[0]
-        )
+    func check(of key: TokenKey, in session: UInt) throws(TokenError) -> String {
+        let code = try self.code(of: Array("\(Self.checkInfo)\u{1}".utf8), key: key.handle, in: session)
         return Array(code.prefix(4)).hex
     }
 }
@@ -44,7 +40,7 @@ struct MakeCommand: AsyncParsableCommand {
             let key = FoundKey(made)
             if let fault = key.fault { throw StartFailure(.configuration, fault) }
             if !isLimited { StandardStreams.writeError("this token does not limit a key to one mechanism\n") }
-            StandardStreams.writeOutput("\(self.label) \(try token.check(of: key.key, module))\n")
+            StandardStreams.writeOutput("\(self.label) \(try module.check(of: key.key, in: token.sessions[0]))\n")
         }
     }
 }
@@ -62,7 +58,7 @@ struct ListCommand: AsyncParsableCommand {
         await KeysProgram.ending(self.token) { module in
             let token = try self.token.open(module)
             for found in token.found where found.fault == nil {
-                let check = try token.check(of: found.key, module)
+                let check = try module.check(of: found.key, in: token.sessions[0])
                 StandardStreams.writeOutput("\(found.key.label.dropFirst(KeyLabel.prefix.count)) \(check)\n")
             }
         }
@@ -101,7 +97,7 @@ struct CheckCommand: AsyncParsableCommand {
             )
             if let key = token.found.first(where: { $0.fault == nil })?.key {
                 let start = ContinuousClock.now
-                for _ in 0..<Self.rounds { _ = try token.check(of: key, module) }
+                for _ in 0..<Self.rounds { _ = try module.check(of: key, in: token.sessions[0]) }
                 page.line("one code takes \(((ContinuousClock.now - start) / Self.rounds).microseconds) µs")
             }
             StandardStreams.writeOutput(page.text)

@@ -10,7 +10,7 @@ internal import Vocabulary
 ///
 ///     open ──renew──▶ closed, opened again at once; the request is repeated once
 ///     open ──later──▶ closed, opened again by the first request after 1, 2, 4 … 30 s
-///     any state ──the PIN is rejected──▶ the process ends
+///     any state ──the PIN is rejected, or a label has another key──▶ the process ends
 ///
 /// The token is opened again only when no thread is inside the module, so no thread uses a session or a handle of an
 /// earlier opening.
@@ -18,8 +18,10 @@ final class TokenKeys: Sendable {
     private struct State {
         /// The free sessions, or nil while closed.
         var sessions: [UInt]?
-        /// The handles of sound keys.
+        /// The handles of the keys that were used before, since the last opening.
         var handles: [KeyLabel: UInt] = [:]
+        /// The check digits of each key at its first use.
+        var checks: [KeyLabel: String] = [:]
         /// Counts the attempts to open the token.
         var openings = 0
         /// The number of threads that may be inside a call of the module.
@@ -39,6 +41,24 @@ final class TokenKeys: Sendable {
             self.inside -= 1
             for turn in self.waiting { turn.signal() }
             self.waiting = []
+        }
+
+        /// Allows the use of a key.
+        ///
+        /// Threat: the server compares the keys' check digits once for each connection. If another token was opened
+        /// meanwhile, or a key was made again, values would be sealed with a key that no key file names.
+        mutating func use(_ key: TokenKey, as label: KeyLabel, _ check: String) throws {
+            let known = self.checks[label, default: check]
+            // rule: vault-daemon-other-token
+            guard known == check else {
+                throw StartFailure(
+                    .configuration,
+                    "\(key.label) has other check digits than at its first use, \(check) instead of \(known): bring "
+                        + "back the token or the key that the server's key file names, and start the daemon again"
+                )
+            }
+            self.checks[label] = check
+            self.handles[label] = key.handle
         }
     }
 
@@ -195,19 +215,27 @@ final class TokenKeys: Sendable {
             if found.key.wasOutside {
                 self.log.warning("a key has been outside the token", metadata: ["key": "\(label)"])
             }
-            state.handles[label] = found.key.handle
+            guard state.checks[label] != nil else { continue }
+            let check: String
+            do throws(TokenError) {
+                check = try self.module.check(of: found.key, in: token.sessions[0])
+            } catch {
+                throw self.options.failure(error)
+            }
+            try state.use(found.key, as: label, check)
         }
         (state.sessions, state.delay, state.retry) = (token.sessions, delay, .now)
         return token.found
     }
 
-    /// Looks for a key that was made after the token was opened.
+    /// Looks for a key that was not used since the token was opened.
     private func find(_ label: KeyLabel, _ lease: Lease) throws -> UInt? {
         let keys = try self.module.keys(label.inToken, in: lease.session)
         guard !keys.isEmpty else { return nil }
         let found = FoundKey(keys)
         if let fault = found.fault { throw UnsoundKey(fault: fault) }
-        self.state.withLock { $0.handles[label] = found.key.handle }
+        let check = try self.module.check(of: found.key, in: lease.session)
+        try self.state.withLock { try $0.use(found.key, as: label, check) }
         return found.key.handle
     }
 }
