@@ -102,6 +102,31 @@ struct KeysTests {
         #expect(await daemon.terminate() == 0)
     }
 
+    @Test("a client that waits as long as the answer says is served")
+    func wait() async throws {
+        let token = try await SoftToken()
+        try await token.make("key-1")
+        // A code is restored in 66,666 µs, so most waits are no whole number of milliseconds.
+        let daemon = try await token.serve(["--limit", "15"])
+        // A blocking client asks within less than a millisecond after its wait.
+        let client = """
+            import socket, sys, time
+            client = socket.socket(socket.AF_UNIX)
+            client.connect(sys.argv[1])
+            lines = client.makefile()
+            def ask():
+                client.sendall(b"\(SoftToken.request)\\n")
+                return lines.readline()
+            for _ in range(20):
+                while not (busy := ask()).startswith("busy "): pass
+                time.sleep(int(busy[5:]) / 1000)
+                if not (answer := ask()).startswith("ok "): sys.exit(f"{answer} after {busy}")
+            """
+        let run = try await ServerProcess.run("/usr/bin/python3", ["-c", client, token.socket])
+        #expect(run.exitCode == 0, "\(run.output)")
+        #expect(await daemon.terminate() == 0)
+    }
+
     @Test("only the owner can open the socket, or also the members of a group")
     func rights() async throws {
         let token = try await SoftToken()

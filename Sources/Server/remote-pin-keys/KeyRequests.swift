@@ -49,7 +49,8 @@ final class KeyRequests: Sendable {
         // limit, whether or not the token has the key.
         // rule: vault-daemon-without-limit
         if let wait = self.bucket.take(self.allowance, at: self.clock.now()) {
-            return end("busy \(max(1, wait.milliseconds))")
+            // Rounded up, so that a client that waits as long is served.
+            return end("busy \(wait.microseconds.dividedRoundingUp(by: 1000))")
         }
         self.pool.submit { state in
             guard case .active = state else { return end("failed module") }
