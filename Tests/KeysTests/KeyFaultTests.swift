@@ -215,6 +215,36 @@ struct KeyFaultTests {
         #expect(daemon.output.contains("other check digits"), "\(daemon.output)")
     }
 
+    @Test("a PIN file that cannot be read does not end a daemon that serves: a reload keeps the open token")
+    func unreadablePIN() async throws {
+        let token = try await SoftToken()
+        try await token.make("key-1")
+        let daemon = try await token.serve()
+        let logins = token.count("C_Login")
+        try token.setPIN(SoftToken.pin, mode: 0o644)
+        daemon.send(SIGHUP)
+        try await poll { daemon.output.contains("chmod 600") }
+        #expect(try await token.ask(SoftToken.request).hasPrefix("ok "))
+        #expect(token.count("C_Login") == logins)
+        try token.setPIN(SoftToken.pin)
+        daemon.send(SIGHUP)
+        try await poll { token.count("C_Login") == logins + 1 }
+        try await token.recovers()
+        #expect(await daemon.terminate() == 0)
+    }
+
+    @Test("a lost login is renewed once the PIN file can be read again")
+    func missingPIN() async throws {
+        let token = try await SoftToken()
+        try await token.make("key-1")
+        let daemon = try await token.serve(plan: "C_Sign 1 0x101")
+        try FileManager.default.removeItem(atPath: token.folder.file("pin"))
+        #expect(try await token.ask(SoftToken.request) == "failed module")
+        try token.setPIN(SoftToken.pin)
+        try await token.recovers()
+        #expect(await daemon.terminate() == 0)
+    }
+
     @Test("a call that does not return ends the process, which its service manager starts again")
     func hang() async throws {
         let token = try await SoftToken()

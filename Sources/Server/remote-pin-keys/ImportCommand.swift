@@ -40,7 +40,7 @@ struct ImportCommand: AsyncParsableCommand {
             let lock = try explaining(.files, "the key file") { try FileLock(waitingFor: self.keyFile + ".lock") }
             defer { withExtendedLifetime(lock) {} }
             let file = try IndexRoot(in: self.keyFile)
-            let token = try self.token.open(module, canWrite: true)
+            let token = try self.token.open(module, self.token.pin(), canWrite: true)
             let session = token.sessions[0]
             if try module.keys(self.label.inToken, in: session).isEmpty { try self.store(file, module, session) }
             let found = try module.keys(self.label.inToken, in: session)

@@ -84,14 +84,13 @@ struct TokenOptions: ParsableArguments {
     }
 
     /// Initializes the module, opens the token, logs in with a single attempt, and finds the keys.
-    ///
     /// - Throws: A ``StartFailure`` of the kind `unavailable` if a later attempt may succeed, otherwise another kind.
     func open(
         _ module: TokenModule,
+        _ pin: borrowing SecretBytes,
         sessions count: Int = 1,
         canWrite: Bool = false
     ) throws -> OpenToken {
-        let pin = try self.pin()
         do {
             try module.initialize()
             let present = try module.tokens()
@@ -128,7 +127,8 @@ struct TokenOptions: ParsableArguments {
         )
     }
 
-    private func pin() throws -> SecretBytes {
+    /// Reads the PIN's file.
+    func pin() throws -> SecretBytes {
         var (bytes, mode) = try explaining(.configuration, "--pin-file") {
             try DurableFile.readWithMode(self.pinFile, atMost: 256)
         }

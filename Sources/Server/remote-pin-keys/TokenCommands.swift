@@ -30,7 +30,7 @@ struct MakeCommand: AsyncParsableCommand {
 
     func run() async throws {
         await KeysProgram.ending(self.token) { module in
-            let token = try self.token.open(module, canWrite: true)
+            let token = try self.token.open(module, self.token.pin(), canWrite: true)
             guard try module.keys(self.label.inToken, in: token.sessions[0]).isEmpty else {
                 throw StartFailure(.files, "the token has a key \(self.label.inToken) already; nothing was made")
             }
@@ -56,7 +56,7 @@ struct ListCommand: AsyncParsableCommand {
 
     func run() async throws {
         await KeysProgram.ending(self.token) { module in
-            let token = try self.token.open(module)
+            let token = try self.token.open(module, self.token.pin())
             for found in token.found where found.fault == nil {
                 let check = try module.check(of: found.key, in: token.sessions[0])
                 StandardStreams.writeOutput("\(found.key.label.dropFirst(KeyLabel.prefix.count)) \(check)\n")
@@ -80,7 +80,7 @@ struct CheckCommand: AsyncParsableCommand {
 
     func run() async throws {
         await KeysProgram.ending(self.token) { module in
-            let token = try self.token.open(module)
+            let token = try self.token.open(module, self.token.pin())
             var page = Page()
             page.facts([("token", token.token.label), ("serial", token.token.serial)])
             guard try module.hasHMAC(token.token.slot) else {

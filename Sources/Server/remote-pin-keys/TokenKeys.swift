@@ -2,6 +2,7 @@ internal import Dispatch
 internal import HostSystem
 internal import Logging
 internal import PKCS11
+internal import Secrets
 internal import ServerSettings
 internal import Synchronization
 internal import Vocabulary
@@ -22,6 +23,8 @@ final class TokenKeys: Sendable {
         var handles: [KeyLabel: UInt] = [:]
         /// The check digits of each key at its first use.
         var checks: [KeyLabel: String] = [:]
+        /// Whether the token has been open.
+        var wasOpen = false
         /// Counts the attempts to open the token.
         var openings = 0
         /// The number of threads that may be inside a call of the module.
@@ -74,6 +77,9 @@ final class TokenKeys: Sendable {
     /// A key is in the token, but must not be used.
     private struct UnsoundKey: Error { let fault: String }
 
+    /// The token stays open as it is, because it cannot be opened again.
+    private struct KeptOpen: Error { let reason: String }
+
     private static let shortestDelay: Duration = .seconds(1)
     private static let longestDelay: Duration = .seconds(30)
 
@@ -101,9 +107,10 @@ final class TokenKeys: Sendable {
         return try self.waiting { state in
             // A request may have done so meanwhile. There is no second attempt, which a rejected PIN must not have.
             guard state.openings == before else { return [] }
+            let pin = try self.pin(&state)
             state.sessions = nil
             guard state.inside == 0 else { return nil }
-            return try self.open(&state)
+            return try self.open(&state, pin)
         }
     }
 
@@ -141,6 +148,9 @@ final class TokenKeys: Sendable {
 
     /// Logs a failure to use the token, or ends the process after it.
     func note(_ error: any Error) {
+        if let kept = error as? KeptOpen {
+            return self.log.error("the token stays open as it is", metadata: ["reason": "\(kept.reason)"])
+        }
         guard let failure = error as? StartFailure, failure.kind != .unavailable else {
             let metadata: Logger.Metadata = ["reason": "\(error)", "next": "\(self.wait.spoken)"]
             return self.log.error("the token cannot be used", metadata: metadata)
@@ -170,7 +180,8 @@ final class TokenKeys: Sendable {
             if state.sessions == nil {
                 guard state.retry <= .now else { throw Closed() }
                 guard state.inside == 0 else { return nil }
-                _ = try self.open(&state)
+                let pin = try self.pin(&state)
+                _ = try self.open(&state, pin)
             }
             guard let session = state.sessions?.popLast() else { return nil }
             state.inside += 1
@@ -195,13 +206,26 @@ final class TokenKeys: Sendable {
         }
     }
 
-    private func open(_ state: inout State) throws -> [FoundKey] {
+    /// Reads the PIN.
+    ///
+    /// A file that cannot be read is no rejected PIN, so it ends the daemon only at the start. The file is read before
+    /// the token is closed.
+    private func pin(_ state: inout State) throws -> SecretBytes {
+        do { return try self.options.pin() } catch {
+            guard state.wasOpen else { throw error }
+            guard state.sessions == nil else { throw KeptOpen(reason: "\(error)") }
+            state.close()
+            throw StartFailure(.unavailable, "\(error)")
+        }
+    }
+
+    private func open(_ state: inout State, _ pin: borrowing SecretBytes) throws -> [FoundKey] {
         state.openings += 1
         // A failure below delays the next attempt.
         let delay = state.delay
         state.close()
         self.module.finalize()
-        let token = try self.options.open(self.module, sessions: self.sessionCount)
+        let token = try self.options.open(self.module, pin, sessions: self.sessionCount)
         if token.sessions.count < self.sessionCount {
             self.log.warning("the token allows fewer sessions", metadata: ["sessions": "\(token.sessions.count)"])
         }
@@ -224,7 +248,7 @@ final class TokenKeys: Sendable {
             }
             try state.use(found.key, as: label, check)
         }
-        (state.sessions, state.delay, state.retry) = (token.sessions, delay, .now)
+        (state.sessions, state.delay, state.retry, state.wasOpen) = (token.sessions, delay, .now, true)
         return token.found
     }
 
