@@ -245,6 +245,20 @@ struct KeyFaultTests {
         #expect(await daemon.terminate() == 0)
     }
 
+    @Test("a second token with the same label does not end a daemon that serves the first one")
+    func secondToken() async throws {
+        let token = try await SoftToken()
+        try await token.make("key-1")
+        let daemon = try await token.serve()
+        let code = try await token.ask(SoftToken.request)
+        try await token.makeToken("remote-pin")
+        let begun = token.count("C_Initialize")
+        daemon.send(SIGHUP)
+        try await poll { token.count("C_Initialize") == begun + 1 }
+        #expect(try await token.ask(SoftToken.request) == code)
+        #expect(await daemon.terminate() == 0)
+    }
+
     @Test("a call that does not return ends the process, which its service manager starts again")
     func hang() async throws {
         let token = try await SoftToken()

@@ -179,6 +179,18 @@ struct KeysTests {
         #expect(try await token.run(["list", "--serial", String(serial)]).output.hasPrefix("key-1 "))
     }
 
+    @Test("a slot that fails hides its own token only, and is named if the wanted token is missing")
+    func slots() async throws {
+        let token = try await SoftToken()
+        try await token.make("key-1")
+        // SoftHSM has a second slot, with a token that is not initialized.
+        var runs: [ProgramRun] = []
+        for slot in [1, 2] { runs.append(try await token.run(["list"], plan: "C_GetTokenInfo \(slot) 0xe1")) }
+        runs.sort { $0.exitCode < $1.exitCode }
+        #expect(runs[0].exitCode == 0 && runs[0].output.hasPrefix("key-1 "), "\(runs[0].output)")
+        #expect(runs[1].exitCode == 69 && runs[1].output.contains("C_GetTokenInfo returned"), "\(runs[1].output)")
+    }
+
     @Test("a token without HMAC-SHA256 is rejected, and check names the keys' state and the time of a code")
     func check() async throws {
         let token = try await SoftToken()

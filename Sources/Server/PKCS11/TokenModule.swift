@@ -55,17 +55,21 @@ internal import Synchronization
     /// Ends all sessions; a failure changes nothing for the caller, who initializes again or exits.
     package func finalize() { try? self.call("C_Finalize") { $0.C_Finalize(nil) } }
 
-    /// Returns the tokens that are present.
-    package func tokens() throws(TokenError) -> [Token] {
+    /// Returns the tokens that are present, and the failures of those that cannot be read.
+    package func tokens() throws(TokenError) -> (present: [Token], failures: [TokenError]) {
         var (slots, count) = ([CK_SLOT_ID](repeating: 0, count: 256), UInt(256))
         try self.call("C_GetSlotList") { unsafe $0.C_GetSlotList(1, &slots, &count) }
-        var tokens: [Token] = []
+        var (tokens, failures) = ([Token](), [TokenError]())
         for slot in slots.prefix(Int(count)) {
             var info = CK_TOKEN_INFO()
-            try self.call("C_GetTokenInfo") { unsafe $0.C_GetTokenInfo(slot, &info) }
-            tokens.append(Token(slot: slot, label: Self.text(info.label), serial: Self.text(info.serialNumber)))
+            do throws(TokenError) {
+                try self.call("C_GetTokenInfo") { unsafe $0.C_GetTokenInfo(slot, &info) }
+                tokens.append(Token(slot: slot, label: Self.text(info.label), serial: Self.text(info.serialNumber)))
+            } catch {
+                failures.append(error)
+            }
         }
-        return tokens
+        return (tokens, failures)
     }
 
     /// Returns whether the token computes HMAC-SHA256.

@@ -84,19 +84,24 @@ struct TokenOptions: ParsableArguments {
     }
 
     /// Initializes the module, opens the token, logs in with a single attempt, and finds the keys.
+    ///
+    /// - Parameter serial: The serial number of the token to prefer if several are named by the options.
     /// - Throws: A ``StartFailure`` of the kind `unavailable` if a later attempt may succeed, otherwise another kind.
     func open(
         _ module: TokenModule,
         _ pin: borrowing SecretBytes,
         sessions count: Int = 1,
-        canWrite: Bool = false
+        canWrite: Bool = false,
+        preferring serial: String? = nil
     ) throws -> OpenToken {
         do {
             try module.initialize()
-            let present = try module.tokens()
-            let tokens = present.filter { $0.label == self.token && $0.serial == self.serial ?? $0.serial }
+            let (present, failures) = try module.tokens()
+            var tokens = present.filter { $0.label == self.token && $0.serial == self.serial ?? $0.serial }
+            if let same = tokens.first(where: { $0.serial == serial }) { tokens = [same] }
             guard let token = tokens.first else {
-                let names = present.map { "`\($0.label)` (\($0.serial))" }.joined(separator: ", ")
+                let names = (present.map { "`\($0.label)` (\($0.serial))" } + failures.map(\.description))
+                    .joined(separator: ", ")
                 throw StartFailure(.unavailable, "no token is `\(self.token)`; present are: \(names)")
             }
             guard tokens.count == 1 else {

@@ -23,8 +23,8 @@ final class TokenKeys: Sendable {
         var handles: [KeyLabel: UInt] = [:]
         /// The check digits of each key at its first use.
         var checks: [KeyLabel: String] = [:]
-        /// Whether the token has been open.
-        var wasOpen = false
+        /// The serial number of the token at the last opening; nil before the first one.
+        var serial: String?
         /// Counts the attempts to open the token.
         var openings = 0
         /// The number of threads that may be inside a call of the module.
@@ -212,7 +212,7 @@ final class TokenKeys: Sendable {
     /// the token is closed.
     private func pin(_ state: inout State) throws -> SecretBytes {
         do { return try self.options.pin() } catch {
-            guard state.wasOpen else { throw error }
+            guard state.serial != nil else { throw error }
             guard state.sessions == nil else { throw KeptOpen(reason: "\(error)") }
             state.close()
             throw StartFailure(.unavailable, "\(error)")
@@ -225,7 +225,7 @@ final class TokenKeys: Sendable {
         let delay = state.delay
         state.close()
         self.module.finalize()
-        let token = try self.options.open(self.module, pin, sessions: self.sessionCount)
+        let token = try self.options.open(self.module, pin, sessions: self.sessionCount, preferring: state.serial)
         if token.sessions.count < self.sessionCount {
             self.log.warning("the token allows fewer sessions", metadata: ["sessions": "\(token.sessions.count)"])
         }
@@ -248,7 +248,7 @@ final class TokenKeys: Sendable {
             }
             try state.use(found.key, as: label, check)
         }
-        (state.sessions, state.delay, state.retry, state.wasOpen) = (token.sessions, delay, .now, true)
+        (state.sessions, state.delay, state.retry, state.serial) = (token.sessions, delay, .now, token.token.serial)
         return token.found
     }
 
