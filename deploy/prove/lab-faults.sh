@@ -16,8 +16,12 @@ log=$lab/prove.log
 
 pid() { cat "$lab/prove.pid" 2>/dev/null || echo 0; }
 
-# A killed process whose parent has not collected its status is not running.
-running() { awk '$1 == "State:" && $2 != "Z" { found = 1 } END { exit !found }' "/proc/$(pid)/status" 2>/dev/null; }
+# A killed process whose parent has not collected its status is not running. It holds its files until its last thread
+# has ended.
+running() {
+    set -- "/proc/$(pid)/task/"*
+    [ $# -gt 1 ] || awk '$1 == "State:" && $2 != "Z" { found = 1 } END { exit !found }' "$1/status" 2>/dev/null
+}
 
 start() {
     running && return
