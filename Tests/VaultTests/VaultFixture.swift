@@ -1,6 +1,7 @@
 import Foundation
 import HostSystem
 import TestSupport
+import Vocabulary
 
 @testable import Vault
 
@@ -50,6 +51,8 @@ final class VaultFixture: Sendable {
         try await self.daemon.start()
         self.module = place == .module ? ModuleKeys(socket: self.daemon.path, timeLimit: timeLimit) : nil
         self.vault = try await KeyFileVault(self.file.path, module: self.module)
+        // The open connection is checked before this use, and not during a fault of the test.
+        _ = try await self.vault.keys(of: .random(), opening: [])
     }
 
     /// The vault of another process with the same file.
