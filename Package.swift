@@ -315,8 +315,8 @@ let tests: [Target] = [
         "RemotePINServerTests",
         """
         Administration AdminProtocol AttestationVerifier AuditLog Evidence HostSystem Lab MetricsEndpoint \
-        RemotePINServer Secrets ServerTestSupport SimulatedPhone Statements StoreMaintenance TestSupport Transport Vault \
-        Vocabulary WalletFlows WalletStore Wire Logging
+        RemotePINServer Secrets ServerTestSupport SimulatedPhone Statements StoreMaintenance TestSupport Transport \
+        Vault Vocabulary WalletFlows WalletStore Wire Logging
         """
     ),
     .tests("KeysTests", "remote-pin-keys TestSupport Crypto"),
