@@ -75,7 +75,7 @@ struct ModuleTests {
 
     @Test("while the module is away or hangs, no session opens and nothing is judged; sessions go on, and it recovers")
     func away() async throws {
-        try await InProcessServer.run(self.module.options(timeLimit: .milliseconds(300))) { server in
+        try await InProcessServer.run(self.module.options(timeLimit: .seconds(2))) { server in
             let (wallet, daemon) = (try await server.wallet(), try self.module.daemon)
             let session = try await wallet.openSession()
             for stops in [true, false] {

@@ -152,7 +152,7 @@ struct ModuleRootTests {
 @Suite("The client of a module's daemon")
 struct ModuleKeysTests {
     private static let name = RootName(kind: .key, number: 1)
-    private static let limit = Duration.milliseconds(300)
+    private static let limit = Duration.seconds(2)
 
     /// A client that requires no keys, and the codes that it should get.
     private final class Client: Sendable {
@@ -182,7 +182,7 @@ struct ModuleKeysTests {
 
     @Test("the answer to a request that timed out is never taken as the answer to another one")
     func lateLine() async throws {
-        let client = try await Client(timeLimit: .seconds(2))
+        let client = try await Client()
         client.daemon.fail(.held, times: 1)
         #expect(await !client.isRight(1))
         client.daemon.fail(.held, times: 1)
@@ -376,9 +376,12 @@ struct ModuleKeysTests {
         client.daemon.release()
         #expect(await four.value && client.daemon.connectionCount == 4)
         try await client.daemon.cut(1)
+        // The client may send requests before it notices the end of their connections.
+        try await poll { await client.isRight(0) }
         for message in UInt8(0)..<20 { #expect(await client.isRight(message)) }
         try await client.daemon.stop()
         try await client.daemon.start()
+        try await poll { await client.isRight(0) }
         for message in UInt8(0)..<20 { #expect(await client.isRight(message)) }
     }
 
