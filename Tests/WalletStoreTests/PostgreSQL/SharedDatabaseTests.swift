@@ -49,6 +49,19 @@ struct SharedDatabaseTests {
         #expect(outcomes.count { if case .notValid(.blocked, _) = $0 { true } else { false } } == 12)
     }
 
+    @Test("a change that waits for another one of the same wallet does not undo it, and is done")
+    func waitingChange() async throws {
+        let wallet = try await TestWallet(in: self.store)
+        let parts = self.place.parts()
+        let other = try StoreTransaction(.writing, on: StoreSession(parts), parts)
+        try other.keepAll(try #require(try other.hold(wallet.id, with: [.row, .attempts])))
+        let wipe = Task { [store = self.store] in try await store.recordWipe(of: wallet.id, at: TestWallet.start) }
+        try await self.untilWaiting()
+        try other.commit()
+        try await wipe.value
+        try await #expect(self.store.report(of: wallet.id)?.revocation == .byWipe)
+    }
+
     @Test("a registration that waits for a revocation of the solution sees it")
     func registrationAfterRevocation() async throws {
         let wallet = try await TestWallet(in: self.store)
