@@ -129,6 +129,17 @@ final class Phone: @unchecked Sendable {
 
     // MARK: Use
 
+    /// Opens the app, or returns nil if its disk fails: the app then starts at the next visit.
+    private func openUnlessDiskFails() throws -> Wallet? {
+        let failures = self.disk.failures
+        do {
+            return try self.open()
+        } catch {
+            guard self.disk.failures < failures else { throw error }
+            return nil
+        }
+    }
+
     private func open() throws -> Wallet {
         guard let process = self.process else { preconditionFailure("the app runs in a process") }
         var settings = Wallet.Settings()
@@ -205,7 +216,7 @@ final class Phone: @unchecked Sendable {
         do {
             if self.isRevoked, self.isDenied { return }
             if self.isRevoked || self.isForgotten { try await self.reinstall() }
-            let wallet = try self.open()
+            guard let wallet = try self.openUnlessDiskFails() else { return }
             guard try await self.unlock(wallet, wrongPINs: visit.wrongPINs, keepsBlocked: visit.keepsBlockedWallet)
             else {
                 return
