@@ -106,8 +106,7 @@ struct KeyFileLines: Sendable {
     func compareWithModule() async throws(KeyFileError) {
         guard let module else { return }
         for root in self.roots where root.isInModule {
-            let found: KeyRoot?
-            do throws(ModuleFailure) { found = try await .find(root.name, in: module) } catch { throw self.unreachable }
+            let found = try await self.find(root.name, in: module)
             // rule: vault-other-module-accepted
             guard found?.check == root.check else {
                 throw .notInModule(self.path, "\(root.name)", check: root.check.hex)
@@ -123,13 +122,7 @@ struct KeyFileLines: Sendable {
     /// each copy of the disks would open the store again.
     func findInModule(_ key: RootName, _ history: RootName) async throws(KeyFileError) -> (KeyRoot, KeyRoot)? {
         guard let module else { return nil }
-        let found: (key: KeyRoot?, history: KeyRoot?)
-        do throws(ModuleFailure) {
-            found = (try await .find(key, in: module), try await .find(history, in: module))
-        } catch {
-            throw self.unreachable
-        }
-        return switch found {
+        return switch (try await self.find(key, in: module), try await self.find(history, in: module)) {
         case (let key?, let history?): (key, history)
         // rule: vault-root-back-in-file
         case (nil, nil) where self.versions.last?.isInModule == true:
@@ -138,6 +131,10 @@ struct KeyFileLines: Sendable {
         case (nil, _): throw .halfInModule(self.path, has: "\(history)", lacks: "\(key)")
         case (_, nil): throw .halfInModule(self.path, has: "\(key)", lacks: "\(history)")
         }
+    }
+
+    private func find(_ name: RootName, in module: ModuleKeys) async throws(KeyFileError) -> KeyRoot? {
+        do throws(ModuleFailure) { return try await .find(name, in: module) } catch { throw self.unreachable }
     }
 
     var unreachable: KeyFileError {

@@ -210,7 +210,7 @@ private final class ModuleConnections {
     private var isUnreachable: Bool { self.failures >= Self.mostFailures }
 
     func expect(_ roots: [KeyRoot]) {
-        guard !self.expected.elementsEqual(roots, by: { $0.name == $1.name && $0.isSame(as: $1) }) else { return }
+        guard !self.expected.elementsEqual(roots, by: { $0.isSame(as: $1) }) else { return }
         self.expected = roots
         for connection in self.open { connection.unchecked = roots }
         let idle = self.idle
