@@ -3,7 +3,7 @@ internal import CHostSystem
 /// The version information printed by all of our programs.
 package enum BuildID {
     /// Incremented for each release.
-    package static let version = "0.1.0"
+    package static let version = "1.0.0"
 
     /// The commit that this was built from, with `-dirty` if there were uncommitted changes; nil if the build did not
     /// set it.
