@@ -173,8 +173,9 @@ struct ListenerAttackTests {
     func long() async throws {
         let (line, many) = (String(repeating: "x", count: 20_000), String(repeating: "X: y\r\n", count: 4_000))
         for request in [
-            "GET /\(line) HTTP/1.1\r\n\r\n", "GET /metrics HTTP/1.1\r\nX: \(line)\r\n\r\n",
-            "GET /metrics HTTP/1.1\r\n\(many)\r\n", line,
+            "GET /metrics?\(line) HTTP/1.1\r\nHost: a\r\n\r\n",
+            "GET /metrics HTTP/1.1\r\nHost: a\r\nX: \(line)\r\n\r\n",
+            "GET /metrics HTTP/1.1\r\nHost: a\r\n\(many)\r\n", line,
         ] {
             try await Listening.run { listening in
                 let answer = try await listening.answer(to: request)

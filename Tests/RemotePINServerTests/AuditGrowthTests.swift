@@ -144,6 +144,21 @@ struct AuditGrowthTests {
         }
     }
 
+    @Test("a link to a denied code gets no answer while the store rejects the wallet's end, since its PIN was judged")
+    func rejectedEnd() async throws {
+        let fails = Mutex(false)
+        try await InProcessServer.run(.failing(with: .unavailable, at: .beforeCommit) { fails.withLock { $0 } }) {
+            server in
+            let wallet = try await server.wallet()
+            try await Self.deny(server)
+            fails.withLock { $0 = true }
+            #expect(try await Self.link(wallet.openSession(), pin: Self.right) == .closed)
+            fails.withLock { $0 = false }
+            let revocation = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
+            #expect(try await Self.link(wallet.openSession(), pin: Self.right) == .refused(.revoked(revocation)))
+        }
+    }
+
     @Test("a denial and its removal are replayed in the order of their commits")
     func order() async throws {
         let gate = Gate()
