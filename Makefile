@@ -276,8 +276,8 @@ scenarios-browser: packages-browser ## test the HTML report of scenarios in head
 	$(SWIFT_BUILD) --product wallet
 	Tests/Browser/scenarios.sh "$$(swift build --show-bin-path)" $(PICTURES)
 
-# The commit that --version shows.
-GIT_ID = $(shell git describe --always --dirty --abbrev=12 2>/dev/null)
+# The commit that --version shows, also if it has a tag.
+GIT_ID = $(shell git describe --always --exclude='*' --dirty --abbrev=12 2>/dev/null)
 # A separate build folder, since the static runtime rebuilds everything. OUT receives the packages.
 RELEASE_SCRATCH := .build-deb
 OUT := $(RELEASE_SCRATCH)/packages

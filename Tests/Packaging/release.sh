@@ -50,6 +50,13 @@ printf '#!/bin/sh\necho "remote-pin-server 1.0.0 (git 0123456789ab-dirty, protoc
     >"$work/dirty/remote-pin-server"
 chmod +x "$work/dirty/remote-pin-server"
 fails "$root/deploy/release/build.sh" "$work/dirty" "$work/none" "$work/key"
+git clone --quiet "$root" "$work/clone"
+git -C "$work/clone" -c user.name=test -c user.email=test@localhost tag --annotate --message=test v0.0.1
+make --directory "$work/clone" --no-print-directory --eval='print-id: ; @echo $(GIT_ID)' print-id >"$work/id.out"
+must grep -qx '[0-9a-f]*' "$work/id.out"
+echo >"$work/clone/deploy/maintenance/unknown"
+fails "$work/clone/deploy/release/build.sh" "$programs" "$work/none" "$work/key"
+must grep -q '?? deploy/maintenance/unknown' "$work/fails.out"
 
 say "the lists of parts and the manifests are valid"
 python3 -m venv "$work/venv"

@@ -22,9 +22,11 @@ case $commit in
     exit 1
     ;;
 esac
-# Units, documents and manifests come from the tree.
-if [ "$(git -C "$root" describe --always --dirty --abbrev=12)" != "$commit" ]; then
+# Units, documents and manifests come from the tree, and a file that git does not know may be in a program.
+changed=$(git -C "$root" status --porcelain --untracked-files)
+if [ "$(git -C "$root" describe --always --exclude='*' --abbrev=12)" != "$commit" ] || [ -n "$changed" ]; then
     echo "the programs are those of $commit and the files are not: check it out, or build again" >&2
+    [ -z "$changed" ] || printf '%s\n' "$changed" >&2
     exit 1
 fi
 SOURCE_DATE_EPOCH=$(git -C "$root" log -1 --format=%ct "$commit")
