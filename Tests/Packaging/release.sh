@@ -50,6 +50,13 @@ printf '#!/bin/sh\necho "remote-pin-server 1.0.0 (git 0123456789ab-dirty, protoc
     >"$work/dirty/remote-pin-server"
 chmod +x "$work/dirty/remote-pin-server"
 fails "$root/deploy/release/build.sh" "$work/dirty" "$work/none" "$work/key"
+mkdir "$work/mixed"
+ln -s "$programs"/* "$work/mixed/"
+rm "$work/mixed/wallet"
+printf '#!/bin/sh\necho "wallet 1.0.0 (git 0123456789ab, protocol remote-pin/1)"\n' >"$work/mixed/wallet"
+chmod +x "$work/mixed/wallet"
+fails "$root/deploy/release/build.sh" "$work/mixed" "$work/none" "$work/key"
+must grep -q 'but wallet 1.0.0 (git 0123456789ab' "$work/fails.out"
 git clone --quiet "$root" "$work/clone"
 git -C "$work/clone" -c user.name=test -c user.email=test@localhost tag --annotate --message=test v0.0.1
 make --directory "$work/clone" --no-print-directory --eval='print-id: ; @echo $(GIT_ID)' print-id >"$work/id.out"

@@ -22,6 +22,11 @@ case $commit in
     exit 1
     ;;
 esac
+# A build that ended early leaves programs of an earlier commit.
+for name in remote-pin-portal remote-pin-keys remote-pin-lab wallet pin-load; do
+    other=$("$programs/$name" --version)
+    [ "$other" = "${said/remote-pin-server/$name}" ] || { echo "$said, but $other: build again" >&2; exit 1; }
+done
 # Units, documents and manifests come from the tree, and a file that git does not know may be in a program.
 changed=$(git -C "$root" status --porcelain --untracked-files)
 if [ "$(git -C "$root" describe --always --exclude='*' --abbrev=12)" != "$commit" ] || [ -n "$changed" ]; then
