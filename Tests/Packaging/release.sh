@@ -19,7 +19,8 @@ for name in key other; do minisign -G -W -f -p "$work/$name.pub" -s "$work/$name
 "$root/deploy/release/build.sh" "$programs" "$work/one" "$work/key"
 (
     umask 077
-    TZ=Asia/Tokyo LANG=C "$root/deploy/release/build.sh" "$programs" "$work/further/two" "$work/key" >/dev/null
+    cd "$work"
+    TZ=Asia/Tokyo LANG=C "$root/deploy/release/build.sh" "$programs" further/two key >/dev/null
 )
 must "$root/deploy/release/compare.py" "$work/one" "$work/further/two"
 

@@ -11,6 +11,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 programs=$(cd "$1" && pwd)
 mkdir -p "$2"
 out=$(cd "$2" && pwd)
+key=${3:+$(realpath --canonicalize-existing --no-symlinks "$3")}
 [ -z "$(ls -A "$out")" ] || { echo "$out is not empty: name another folder, or remove what it has" >&2; exit 1; }
 
 said=$("$programs/remote-pin-server" --version)
@@ -47,8 +48,8 @@ rm "$out"/*.oci.packages
 
 cd "$out"
 find . -type f ! -name 'SHA256SUMS*' -printf '%P\0' | LC_ALL=C sort -z | xargs -0 sha256sum >SHA256SUMS
-if [ -n "${3:-}" ]; then
-    minisign -S -s "$3" -m SHA256SUMS -t "remote-pin $version, commit $commit"
-    minisign -V -q -p "$3.pub" -m SHA256SUMS
+if [ -n "$key" ]; then
+    minisign -S -s "$key" -m SHA256SUMS -t "remote-pin $version, commit $commit"
+    minisign -V -q -p "$key.pub" -m SHA256SUMS
 fi
 du -h --apparent-size -- * | sort -h
