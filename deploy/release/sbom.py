@@ -16,7 +16,6 @@ import uuid
 from pathlib import Path
 
 
-ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = {
     "remote-pin-server.deb": ["remote-pin-server"], "remote-pin-portal.deb": ["remote-pin-portal"],
     "remote-pin-keys.deb": ["remote-pin-keys"], "remote-pin-tools.deb": ["remote-pin-lab", "wallet", "pin-load"],
@@ -30,14 +29,16 @@ def swift_packages(programs, names):
     for name in names:
         objects = (programs / f"{name}.product/Objects.LinkFileList").read_text()
         modules |= {Path(line).parent.name.removesuffix(".build") for line in objects.splitlines()}
-    checkouts = {folder.name.lower(): folder for folder in (programs.resolve().parents[1] / "checkouts").iterdir()}
-    for pin in json.loads((ROOT / "Package.resolved").read_text())["pins"]:
-        folder = checkouts[pin["location"].removesuffix(".git").rsplit("/", 1)[-1].lower()]
+    scratch = programs.resolve().parents[1]
+    # The checkouts of this build; Package.resolved may have changed since.
+    for package in json.loads((scratch / "workspace-state.json").read_text())["object"]["dependencies"]:
+        folder = scratch / "checkouts" / package["subpath"]
         if not any((place / module).is_dir() for place in (folder / "Sources", folder) for module in modules):
             continue
-        address = pin["location"].removeprefix("https://").removesuffix(".git")
-        version = pin["state"]["version"]
-        yield {"type": "library", "name": pin["identity"], "version": version, "purl": f"pkg:swift/{address}@{version}"}
+        name = package["packageRef"]["identity"]
+        address = package["packageRef"]["location"].removeprefix("https://").removesuffix(".git")
+        version = package["state"]["checkoutState"]["version"]
+        yield {"type": "library", "name": name, "version": version, "purl": f"pkg:swift/{address}@{version}"}
 
 
 def runtime():
