@@ -24,8 +24,8 @@ leave() {
     local status=$?
     if [ "$status" != 0 ]; then tail -n 40 "$work"/*.out >&2 || true; fi
     if [ -n "${server:-}" ]; then kill -KILL "$server" 2>/dev/null || true; fi
-    umount "$root/proc" 2>/dev/null || true
-    rm -rf "$work"
+    umount "$root/proc" "$root/var/lib/remote-pin/volume" 2>/dev/null || true
+    rm -rf --one-file-system "$work"
     exit "$status"
 }
 trap leave EXIT
@@ -169,9 +169,19 @@ say "reinstall: the existing key and store are kept"
 inside sh -c 'apt-get install -y -qq --no-install-recommends /debs/*.deb' >"$work/again.out" 2>&1
 must test "$(inside sha256sum /var/lib/remote-pin-key/vault.key /var/lib/remote-pin/lab/server/vault.key)" = "$key"
 
-say "purge: only the users remain"
-inside apt-get purge -y -qq remote-pin-server remote-pin-portal remote-pin-keys remote-pin-tools \
+say "purge: only the users remain; a folder may be a link, and a volume inside one is not emptied"
+inside sh -c 'mv /var/lib/remote-pin-key /srv/ && ln -s /srv/remote-pin-key /var/lib/'
+mkdir "$root/var/lib/remote-pin/volume"
+mount -t tmpfs none "$root/var/lib/remote-pin/volume"
+touch "$root/var/lib/remote-pin/volume/other"
+fails inside apt-get purge -y -qq remote-pin-server remote-pin-portal remote-pin-keys remote-pin-tools \
     >"$work/purge.out" 2>&1
+must grep -q 'remote-pin/volume.*busy' "$work/purge.out"
+must test -e "$root/var/lib/remote-pin/volume/other"
+umount "$root/var/lib/remote-pin/volume"
+must inside dpkg --purge remote-pin-server >"$work/purge.out" 2>&1
+must test -z "$(ls "$root/srv/remote-pin-key")"
+rm "$root/var/lib/remote-pin-key"
 for path in /var/lib/remote-pin /var/lib/remote-pin-key /var/log/remote-pin /var/backups/remote-pin /etc/remote-pin \
     /etc/remote-pin-keys /run/remote-pin /usr/share/doc/remote-pin-server /usr/share/remote-pin-server \
     /usr/share/remote-pin-keys; do
