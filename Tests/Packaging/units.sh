@@ -220,7 +220,16 @@ must another
 must phone phone unlock >"$work/unlock.out"
 must inside journalctl --no-pager -u remote-pin-server --grep 'Watchdog timeout' >/dev/null
 
-say "upgrade: both services restart; configuration changes and PIN counts are kept"
+say "upgrade: both services restart, and no running job; configuration changes and PIN counts are kept"
+mkdir -p "$root/etc/systemd/system/remote-pin-backup.service.d"
+printf '[Service]\nExecStartPost=/bin/sleep 300\n' >"$root/etc/systemd/system/remote-pin-backup.service.d/test.conf"
+inside systemctl daemon-reload
+inside systemctl start --no-block remote-pin-backup.service
+for _ in $(seq 300); do
+    [ "$(property remote-pin-backup.service SubState)" != start-post ] || break
+    read -rt 0.2 <> <(:) || :
+done
+job=$(property remote-pin-backup.service InvocationID)
 pin 000000
 ends 10 phone phone unlock >"$work/wrong.out" 2>&1
 kept() {
@@ -242,6 +251,8 @@ must test "$(kept)" = "$before"
 must inside grep -q '^drain:' /etc/remote-pin/server.yaml.dpkg-dist
 must test "$(of /etc/remote-pin/server.yaml)" = "root:remote-pin 640"
 must another
+must test "$(property remote-pin-backup.service InvocationID)" = "$job"
+inside systemctl stop remote-pin-backup.service
 must test "$(property remote-pin-portal ActiveState)" = active \
     -a "$(property remote-pin-portal MainPID)" != "$old_portal"
 must test "$(as_server remote-pin-server admin wallet show "$id" --json --config /etc/remote-pin/server.yaml |
