@@ -187,8 +187,19 @@ must test "$(of /srv/copies/audit.log)" = "root:root 600"
 printf '{"entries":{}}' >"$root/var/lib/remote-pin/status.json"
 fails inside systemctl start remote-pin-status-list.service 2>/dev/null
 must inside test -s /var/lib/remote-pin/status.json
-must as_server /usr/share/remote-pin-server/maintenance/fetch-status-list /var/lib/remote-pin/status.json \
-    file:///var/lib/remote-pin/status.json
+# With a list at hand it succeeds in its sandbox, which hides the keys and the administration.
+printf '{"entries":{"1":{"status":"REVOKED"}}}' >"$root/srv/list"
+mkdir "$root/etc/systemd/system/remote-pin-status-list.service.d"
+cat >"$root/etc/systemd/system/remote-pin-status-list.service.d/test.conf" <<'END'
+[Service]
+ExecStart=
+ExecStart=/usr/share/remote-pin-server/maintenance/fetch-status-list /var/lib/remote-pin/status.json file:///srv/list
+ExecStartPre=/bin/sh -c '! cat /var/lib/remote-pin-key/lab.key'
+ExecStartPre=/bin/sh -c '! ls /run/remote-pin'
+END
+inside systemctl daemon-reload
+must inside systemctl start remote-pin-status-list.service
+must cmp "$root/srv/list" "$root/var/lib/remote-pin/status.json"
 # The last one although ProcSubset=pid hides /proc/stat.
 for metric in remote_pin_backup_timestamp remote_pin_audit_verified_timestamp process_start_time; do
     must grep -q "^${metric}_seconds 1" <<<"$(inside curl -fsS http://127.0.0.1:9464/metrics)"
