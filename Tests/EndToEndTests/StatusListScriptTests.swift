@@ -58,6 +58,13 @@ struct StatusListScriptTests {
         #expect(run.exitCode == 1 && run.output.contains("1 entries"), "\(run.output)")
     }
 
+    @Test("a longer answer than the server reads is not stored")
+    func long() async throws {
+        let run = try await self.fetch(String(repeating: " ", count: 17 << 20))
+        #expect(run.exitCode != 0 && !run.output.contains("stays"), "\(run.output)")
+        #expect(try DurableFile.names(in: self.folder.path) == ["answer"])
+    }
+
     @Test("each fault of the answer is named")
     func reason() async throws {
         let run = try await self.fetch(#"{"entries":{"0x1":{"status":"REVOKED"}}}"#)
