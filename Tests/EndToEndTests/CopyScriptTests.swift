@@ -117,6 +117,20 @@ struct CopyScriptTests {
         #expect(try await self.run().exitCode == 0, "the copy is still the beginning of the log")
     }
 
+    @Test("a backup with a time in the future does not hide the newest one")
+    func future() async throws {
+        let server = try await self.lab.start()
+        for name in ["one", "future"] { try await self.admin("backup", "\(self.lab.folder)/\(name).backup") }
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSinceNow: 86_400)],
+            ofItemAtPath: "\(self.lab.folder)/future.backup"
+        )
+        let run = try await self.run()
+        #expect(run.exitCode == 0, "\(run.output)")
+        #expect(try DurableFile.names(in: self.target).sorted() == ["audit.log", "one.backup"])
+        #expect(await server.terminate() == 0)
+    }
+
     @Test("without a backup the log is copied and the status is 66; a pipe is not waited for")
     func otherFiles() async throws {
         let server = try await self.lab.start()
