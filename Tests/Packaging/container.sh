@@ -90,6 +90,8 @@ must test "$(sha256sum "$work/volumes/new-key/vault.key")" = "$sum"
 
 say "a missing volume is not served as an empty server"
 follow=$(sed -nE 's/.*command: \[(follow-certificate[^]]*)\].*/\1/p' "$release/kubernetes/remote-pin.yaml" | tr -d ,)
+# Of a copy that was interrupted.
+install -o 7400 -m 0400 /dev/null "$(volume tls)/tls.crt.new"
 # shellcheck disable=SC2086
 start --detach --name "$name-certificate" --entrypoint "${follow%% *}" "$image" ${follow#* } >/dev/null
 within test -s "$work/volumes/tls/tls.key"
