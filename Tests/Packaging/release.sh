@@ -23,6 +23,7 @@ for name in key other; do minisign -G -W -f -p "$work/$name.pub" -s "$work/$name
     TZ=Asia/Tokyo LANG=C "$root/deploy/release/build.sh" "$programs" further/two key >/dev/null
 )
 must "$root/deploy/release/compare.py" "$work/one" "$work/further/two"
+fails "$root/deploy/release/compare.py" "$work/mistyped" "$work/mistyped"
 
 say "sizes"
 at_most() { must test "$(stat -c %s "$work"/one/$1)" -le $(($2 * 1000000)); }

@@ -84,6 +84,8 @@ def first_difference(one, other, path):
 def main(one, other):
     folders = [Path(one), Path(other)]
     names = [{str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()} for folder in folders]
+    if not names[0] and not names[1]:
+        return "neither folder has a file"
     # A manifest names the image's digest, so packages and images come first.
     for name in sorted(names[0] | names[1], key=lambda name: (not name.endswith((".deb", ".tar")), name)):
         # Digests differ if and only if a file does, which is named.
