@@ -76,6 +76,19 @@ struct ImportTests {
         #expect(try self.read(path) == self.text("module") && token.count("C_CreateObject") == 1)
     }
 
+    @Test("a token that is slow does not keep the server from changing its key file, and the change is kept")
+    func slowToken() async throws {
+        let token = try await SoftToken()
+        let path = try self.write(self.text(), for: token)
+        async let moved = token.run(["import", path, "index"], plan: "C_CreateObject 1 latency 3000")
+        try await poll { token.count("C_CreateObject") == 1 }
+        let lock = try await ServerProcess.run("/usr/bin/flock", ["-n", path + ".lock", "true"])
+        #expect(lock.exitCode == 0)
+        _ = try self.write(self.text() + "# a later line\n", for: token)
+        #expect(try await moved.exitCode == 0)
+        #expect(try self.read(path) == self.text("module") + "# a later line\n")
+    }
+
     @Test("a token that refuses a key from outside leaves the file as it is, and the command says what that means")
     func refused() async throws {
         let token = try await SoftToken()

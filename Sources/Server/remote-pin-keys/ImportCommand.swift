@@ -37,8 +37,6 @@ struct ImportCommand: AsyncParsableCommand {
 
     func run() async throws {
         await KeysProgram.ending(self.token) { module in
-            let lock = try explaining(.files, "the key file") { try FileLock(waitingFor: self.keyFile + ".lock") }
-            defer { withExtendedLifetime(lock) {} }
             let file = try IndexRoot(in: self.keyFile)
             let token = try self.token.open(module, self.token.pin(), canWrite: true)
             let session = token.sessions[0]
@@ -52,9 +50,20 @@ struct ImportCommand: AsyncParsableCommand {
                 let text = "the token has another \(self.label): its check digits are \(check), and not \(file.check)"
                 throw StartFailure(.configuration, "\(self.keyFile): \(text)")
             }
-            try explaining(.files, "the key file") { try file.moveToModule() }
+            try self.moveToModule(check)
             StandardStreams.writeOutput("\(self.label) \(check)\n")
         }
+    }
+
+    /// Reads the file again, since the server may have changed it while the token was used.
+    ///
+    /// The lock is not held meanwhile, because the server waits for it.
+    private func moveToModule(_ check: String) throws {
+        let lock = try explaining(.files, "the key file") { try FileLock(waitingFor: self.keyFile + ".lock") }
+        defer { withExtendedLifetime(lock) {} }
+        let file = try IndexRoot(in: self.keyFile)
+        guard file.check == check else { throw StartFailure(.files, "\(self.keyFile) has another `index` now") }
+        try explaining(.files, "the key file") { try file.moveToModule() }
     }
 
     private func store(_ file: borrowing IndexRoot, _ module: TokenModule, _ session: UInt) throws {
