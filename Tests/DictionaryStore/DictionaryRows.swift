@@ -137,15 +137,16 @@ package final class DictionaryRows: Rows {
         )
     }
 
-    package func remove(_ wallets: [Held]) throws {
-        for held in wallets {
-            self.tables.wallets[held.id] = nil
-            let place = ColumnValue.number(held.wallet.row.key.number)
-            try self.query(.delete(from: .unopened, where: ("place", .equals)), [place])
+    package func remove(_ wallets: [WalletID]) throws {
+        for wallet in wallets {
+            guard let place = self.tables.wallets.removeValue(forKey: wallet)?.row.key.number else { continue }
+            try self.query(.delete(from: .unopened, where: ("place", .equals)), [.number(place)])
         }
     }
 
-    package func keepEnd(of held: Held, at now: Timestamp) { self.change([held.id]) { $0.endedAt = $0.endedAt ?? now } }
+    package func keepEnd(of wallet: WalletID, at now: Timestamp) {
+        self.change([wallet]) { $0.endedAt = $0.endedAt ?? now }
+    }
 
     package func noteRecorded(blocksOf wallets: [WalletID]) {
         self.change(wallets) { $0.isBlockRecorded = true }
@@ -171,12 +172,9 @@ package final class DictionaryRows: Rows {
         self.tables.wallets.values.first { $0.deletionDigest == digest.bytes }?.id
     }
 
-    package func keepPurgedCode(of held: Held) throws {
-        guard let digest = self.tables.wallets[held.id]?.deletionDigest else { return }
-        try self.query(
-            .insert(into: .purgedCodes, ifKnown: .stays),
-            [.bytes(digest), .number(held.wallet.row.state.revokedAt.milliseconds)]
-        )
+    package func keepPurgedCode(of wallet: WalletID, endedAt time: Timestamp) throws {
+        guard let digest = self.tables.wallets[wallet]?.deletionDigest else { return }
+        try self.query(.insert(into: .purgedCodes, ifKnown: .stays), [.bytes(digest), .number(time.milliseconds)])
     }
 
     @discardableResult

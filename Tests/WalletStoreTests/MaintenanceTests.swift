@@ -32,6 +32,30 @@ struct MaintenanceTests {
     }
 
     @Test(
+        "an ended wallet that cannot be read delays the purge of no other",
+        arguments: [
+            (StoreKind.sqlite, "UPDATE wallets SET pin_key_id = zeroblob(3) WHERE key = 1"),
+            (.postgreSQL, "update wallet_values set pin_key_id = '\\x00' where place = 1"),
+        ]
+    )
+    func damagedPurge(kind: StoreKind, change: String) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        let digest = try TestWallet.digest()
+        for wallet in [try await TestWallet(in: store, deletionDigest: digest), try await TestWallet(in: store)] {
+            try await store.recordWipe(of: wallet.id, at: TestWallet.start)
+        }
+        await store.close()
+        try place.change(change)
+        let again = try await place.open()
+        let due = try await again.purgeable(after: nil, lookingAt: 9, endedBefore: self.later)
+        try await #expect(again.purge(due.wallets, endedBefore: self.later) == 2)
+        try await #expect(again.walletCount() == 0)
+        try await #expect(again.purged(deletionCode: digest) == TestWallet.start)
+        await again.close()
+    }
+
+    @Test(
         "sealed values are read in pages, and replaced only if they are still the ones read",
         arguments: StoreKind.allCases
     )

@@ -175,7 +175,7 @@ struct OperatorTests {
         let link = Attempt.Effect.linkRecoveryCode(mac: macs[0].bytes)
         let ended = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
         try await #expect(store.outcome(of: wallet.attempt(right: true, effect: link)) == .valid(.codeDenied))
-        try await #expect(store.end([wallet.id], as: ended, at: self.later).ended == 1)
+        try await #expect(store.end([wallet.id], as: ended, at: self.later) == 1)
         try await #expect(store.denied(macs[0]) == self.later)
         try await #expect(store.removeDenied(macs[0]) == self.later)
         try await #expect(store.removeDenied(macs[0]) == nil)

@@ -104,7 +104,7 @@ struct RevocationTests {
         )
         try await #expect(store.outcome(of: later.attempt(right: true, effect: link)) == .valid(.codeDenied))
         try await #expect(store.wallets(linkedTo: TestWallet.mac(mac)) == [linked.id])
-        try await #expect(store.end([later.id], as: end, at: self.later).ended == 1)
+        try await #expect(store.end([later.id], as: end, at: self.later) == 1)
         try await #expect(later.session() == .revoked(end))
         guard case .active = try await other.session() else {
             Issue.record("a wallet without a link ended")
@@ -151,15 +151,42 @@ struct RevocationTests {
         #expect(outcome.linked == Set(linked) && outcome.ended == 2)
     }
 
+    /// Changes after which the first wallet cannot be read.
+    private static let damages: [(StoreKind, String)] = [
+        (.sqlite, "UPDATE wallets SET state = zeroblob(24) WHERE key = 1"),
+        (.sqlite, "UPDATE wallets SET pin_key_id = zeroblob(3) WHERE key = 1"),
+        (.postgreSQL, "update wallets w set record = '\\x00' from wallet_values v where v.id = w.id and place = 1"),
+        (.postgreSQL, "update wallet_values set version = 9 where place = 1"),
+        (.postgreSQL, "delete from wallets using wallet_values v where v.id = wallets.id and place = 1"),
+    ]
+
     @Test(
-        "a linked wallet with damaged rows is named and reported, and keeps no other from ending",
-        arguments: [
-            (StoreKind.sqlite, "UPDATE wallets SET state = zeroblob(24) WHERE key = 1"),
-            (.sqlite, "UPDATE wallets SET pin_key_id = zeroblob(3) WHERE key = 1"),
-            (.postgreSQL, "update wallets w set record = '\\x00' from wallet_values v where v.id = w.id and place = 1"),
-            (.postgreSQL, "update wallet_values set version = 9 where place = 1"),
-            (.postgreSQL, "delete from wallets using wallet_values v where v.id = wallets.id and place = 1"),
-        ]
+        "an operator's revocation removes a wallet that cannot be read",
+        arguments: Self.damages
+    )
+    func damagedWallet(kind: StoreKind, change: String) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        let digest = try TestWallet.digest()
+        let damaged = try await TestWallet(in: store, deletionDigest: digest)
+        let other = try await TestWallet(in: store)
+        await store.close()
+        try place.change(change)
+        let again = try await place.open()
+        let unknown = WalletID.random()
+        try await #expect(again.revoke(wallets: [damaged.id, unknown], at: self.later) == .unknown([unknown]))
+        try await #expect(again.listing(after: nil, limit: 9).map { $0.attempts == nil } == [true, false])
+        let wallets = [other.id, damaged.id]
+        try await #expect(again.revoke(wallets: wallets, at: self.later) == .revoked(now: 2, before: 0))
+        try await #expect(again.listing(after: nil, limit: 9).map(\.walletID) == [other.id])
+        try await #expect(again.purged(deletionCode: digest) == self.later)
+        try await #expect(again.revoke(wallets: wallets, at: self.later) == .unknown([damaged.id]))
+        await again.close()
+    }
+
+    @Test(
+        "a denial removes a linked wallet that cannot be read, and ends all others",
+        arguments: Self.damages
     )
     func damagedLink(kind: StoreKind, change: String) async throws {
         let place = try await kind.place()
@@ -174,18 +201,12 @@ struct RevocationTests {
         await store.close()
         try place.change(change)
         let again = try await place.open()
-        // The second time, all others have ended.
-        for _ in 0..<2 {
-            await #expect(throws: StoreError.corrupt) {
-                try await again.revoke(recoveryCode: TestWallet.mac(mac), at: self.later)
-            }
-            let end = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
-            for wallet in wallets.dropFirst() {
-                #expect(try await again.report(of: wallet.id)?.revocation == end)
-            }
-        }
+        let outcome = try await again.revoke(recoveryCode: TestWallet.mac(mac), at: self.later)
+        #expect(outcome.linked == Set(wallets.map(\.id)) && outcome.ended == 3)
+        let end = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
+        for wallet in wallets.dropFirst() { #expect(try await again.report(of: wallet.id)?.revocation == end) }
         #expect(try await again.denied(TestWallet.mac(mac)) == self.later)
-        #expect(try await again.wallets(linkedTo: TestWallet.mac(mac)) == wallets.map(\.id))
+        #expect(try await again.wallets(linkedTo: TestWallet.mac(mac)) == wallets.dropFirst().map(\.id))
         await again.close()
     }
 

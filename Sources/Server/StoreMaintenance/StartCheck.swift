@@ -154,7 +154,7 @@ package struct StartCheck {
             try await step.carryOut(on: store, &report)
             return true
         } catch StoreError.corrupt {
-            // All others have ended. A damaged wallet is not judged, and the check of records reports it.
+            // All others have ended. A wallet without an id is not judged, and the check of records reports it.
             return false
         }
     }

@@ -159,7 +159,8 @@ extension StatementExecution {
             let wide = DatabaseTables.Wide(place: place, columns: columns, registration: registration)
             self.change("wallet_values") { $0.wide[registration.walletID] = wide }
             return Self.rows([.number(place)])
-        case .noteEnd(let place, _, let time):
+        case .noteEnd(let id, let time):
+            guard let place = self.tables.wide[id]?.place else { return SimulatedRows() }
             return self.change("ended") { $0.ended[place] = $0.ended[place] ?? time.milliseconds }
         case .noteRecordedBlocks(let ids):
             let known = ids.filter { self.tables.wallets[$0] != nil }

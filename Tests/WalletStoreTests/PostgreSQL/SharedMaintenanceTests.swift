@@ -38,14 +38,14 @@ struct SharedMaintenanceTests {
         for table in tables { try self.connection.run("create temp table older_\(table) as select * from \(table)") }
         let revocation = Revocation(reason: .wallet, mayRegisterAnew: true)
         let time = Timestamp(milliseconds: 1)
-        try await #expect(self.store.end([wallet.id], as: revocation, at: time).ended == 1)
+        try await #expect(self.store.end([wallet.id], as: revocation, at: time) == 1)
         // The list of ended wallets still has it.
         for table in tables {
             try self.connection.run("delete from \(table)")
             try self.connection.run("insert into \(table) overriding system value select * from older_\(table)")
         }
         try await #expect(Set(self.store.inUse([wallet.id, other.id])) == [wallet.id, other.id])
-        try await #expect(self.store.end([wallet.id], as: revocation, at: time).ended == 1)
+        try await #expect(self.store.end([wallet.id], as: revocation, at: time) == 1)
         try await #expect(self.store.inUse([wallet.id, other.id]) == [other.id])
     }
 

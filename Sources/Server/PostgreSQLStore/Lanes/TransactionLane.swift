@@ -203,14 +203,14 @@ extension StoreTransaction: Rows {
         guard changed.changed == 1 else { throw StoreError.corrupt }
     }
 
-    func keepEnd(of held: StoredValues, at now: Timestamp) throws {
-        self.ended.append(held.id)
-        try self.run(.wallet(.noteEnd(place: held.wallet.row.key.number, held.id, at: now)))
+    func keepEnd(of wallet: WalletID, at now: Timestamp) throws {
+        self.ended.append(wallet)
+        try self.run(.wallet(.noteEnd(wallet, at: now)))
     }
 
-    func remove(_ wallets: [StoredValues]) throws {
+    func remove(_ wallets: [WalletID]) throws {
         guard !wallets.isEmpty else { return }
-        for table in WalletStatement.Table.allCases { try self.run(.wallet(.delete(table, wallets.map(\.id)))) }
+        for table in WalletStatement.Table.allCases { try self.run(.wallet(.delete(table, wallets))) }
     }
 }
 

@@ -45,7 +45,7 @@ package enum FindStatement: Sendable {
     /// The statements by columns and selection.
     ///
     /// A walk follows the wide rows, so that no damaged or missing narrow row hides another wallet. A wallet without
-    /// its wide row is found by its id, too, and is a damaged one.
+    /// one of its rows is found by its id, too, and is a damaged one.
     private static let texts = [
         "p.place, p.id, w.record, v.version, b.id is not null",
         """
@@ -61,8 +61,9 @@ package enum FindStatement: Sendable {
             where place > $1 order by place limit $3
             """,
             """
-            select coalesce(v.place, 0) as place, w.id from wallets w left join wallet_values v on v.id = w.id
-            where w.id = any($1)
+            select place, id from wallet_values where id = any($1)
+            union all
+            select 0, id from wallets w where id = any($1) and not exists (select from wallet_values where id = w.id)
             """,
         ].map { selection in
             """

@@ -24,7 +24,7 @@ package enum WalletStatement: Sendable {
     case addRecord(WalletID, [UInt8])
     /// Adds a wide row, and returns its place.
     case addValues(wide: [PostgreSQLValue], NewRegistration)
-    case noteEnd(place: Int64, WalletID, at: Timestamp)
+    case noteEnd(WalletID, at: Timestamp)
     /// Deletes the wallets' rows from one table.
     case delete(Table, [WalletID])
     case noteRecordedBlocks([WalletID])
@@ -46,11 +46,7 @@ package enum WalletStatement: Sendable {
             ("insert into wallets (id, record) values ($1, $2)", [.bytes(id.bytes), .bytes(record)])
         case .addValues(let wide, let registration):
             (Self.addition, [.bytes(registration.walletID.bytes)] + wide + registration.columns)
-        case .noteEnd(let place, let id, let time):
-            (
-                "insert into ended (place, id, at) values ($1, $2, $3) on conflict do nothing",
-                [.number(place), .bytes(id.bytes), .number(time.milliseconds)]
-            )
+        case .noteEnd(let id, let time): (Self.end, [.bytes(id.bytes), .number(time.milliseconds)])
         case .delete(let table, let ids): (table.deletion, [.byteArrays(ids.map(\.bytes))])
         case .noteRecordedBlocks(let ids):
             (
@@ -80,6 +76,9 @@ package enum WalletStatement: Sendable {
         let values = columns.indices.map { "$\($0 + 1)" }.joined(separator: ", ")
         return "insert into wallet_values (\(columns.joined(separator: ", "))) values (\(values)) returning place"
     }()
+    private static let end = """
+        insert into ended (place, id, at) select place, id, $2 from wallet_values where id = $1 on conflict do nothing
+        """
     private static let session = """
         insert into last_sessions (id, at) select id, $2 from wallets where id = $1
         on conflict (id) do update set at = greatest(last_sessions.at, excluded.at)

@@ -63,14 +63,14 @@ extension StoreTransaction {
         try PostgreSQLRow.all(in: self.run(.find(.deletionCode(digest)))).first?.identifier(0)
     }
 
-    func keepPurgedCode(of held: StoredValues) throws {
+    func keepPurgedCode(of wallet: WalletID, endedAt time: Timestamp) throws {
         try self.run(
             """
             insert into purged_codes (digest, revoked_at)
             select deletion_digest, $2 from wallet_values where id = $1 and deletion_digest is not null
             on conflict do nothing
             """,
-            [.bytes(held.id.bytes), .number(held.wallet.row.state.revokedAt.milliseconds)]
+            [.bytes(wallet.bytes), .number(time.milliseconds)]
         )
     }
 

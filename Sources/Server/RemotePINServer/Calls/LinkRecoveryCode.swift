@@ -40,10 +40,10 @@ extension Conversation {
             recoveryCode: code,
             message: "wallet revoked by a link to a denied recovery code"
         )
-        let ending = try await self.server.revocations.record(end, log: self.log.ofCall) {
+        let ended = try await self.server.revocations.record(end, log: self.log.ofCall) {
             try await store.end([wallet], as: revocation, at: attempt.now)
         }
-        guard ending.ended == 0 else { return revocation }
+        guard ended == 0 else { return revocation }
         // Another request has already revoked the wallet.
         return try await store.report(of: wallet)?.revocation ?? revocation
     }

@@ -182,12 +182,12 @@ extension AuditReplay.Step {
     func carryOut(on store: any ServedStore, _ report: inout ReplayReport) async throws {
         switch self {
         case .end(let wallets, let revocation, let at):
-            report.ended += try await store.end(wallets, as: revocation, at: at).ended
+            report.ended += try await store.end(wallets, as: revocation, at: at)
         case .deny(let mac, let linked, let at):
             report.denied += 1
             report.ended += try await store.revoke(recoveryCode: mac, at: at).ended
             let revocation = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
-            report.ended += try await store.end(linked, as: revocation, at: at).ended
+            report.ended += try await store.end(linked, as: revocation, at: at)
         case .allow(let mac):
             if try await store.removeDenied(mac) != nil { report.allowed += 1 }
         case .block(let wallets):

@@ -51,8 +51,6 @@ extension StoreConnection: Rows {
         if parts.contains(.nextShares) { try self.keep(held.wallet.next, of: held.wallet.row.key) }
     }
 
-    func remove(_ wallets: [HeldRow]) throws { try self.remove(wallets.map(\.wallet.row.key)) }
-
     func wallet(ofDeletionCode digest: SHA256Digest) throws -> WalletID? {
         try self.db.run("SELECT id FROM wallets WHERE deletion_digest = ?", [.bytes(digest.bytes)]).first?.identifier(0)
     }

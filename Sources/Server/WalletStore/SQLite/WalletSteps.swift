@@ -42,13 +42,16 @@ extension StoreConnection {
         )
     }
 
-    func remove(_ keys: [WalletKey]) throws {
+    func remove(_ wallets: [WalletID]) throws {
+        let keys = try wallets.compactMap { wallet in
+            try self.db.number("SELECT key FROM wallets WHERE id = ?", [.bytes(wallet.bytes)])
+        }
         for (table, column) in [
             ("wallets", "key"), ("attestations", "wallet"), ("unopened", "place"), ("attempts", "wallet"),
             // rule: store-ended-row-left-behind
             ("last_sessions", "wallet"), ("ended", "wallet"), ("next_shares", "wallet"), ("recorded_blocks", "wallet"),
         ] {
-            for key in keys { try self.db.run("DELETE FROM \(table) WHERE \(column) = ?", [.number(key.number)]) }
+            for key in keys { try self.db.run("DELETE FROM \(table) WHERE \(column) = ?", [.number(key)]) }
         }
         if self.hasNextShares { try self.findNextShares() }
     }
@@ -56,20 +59,20 @@ extension StoreConnection {
     /// Records a wallet's end.
     ///
     /// If called again, the first end counts.
-    func keepEnd(of held: HeldRow, at time: Timestamp) throws {
+    func keepEnd(of wallet: WalletID, at time: Timestamp) throws {
         try self.db.run(
-            "INSERT INTO ended (wallet, at) VALUES (?, ?) ON CONFLICT (wallet) DO NOTHING",
-            [.number(held.wallet.row.key.number), .number(time.milliseconds)]
+            "INSERT OR IGNORE INTO ended (wallet, at) SELECT key, ? FROM wallets WHERE id = ?",
+            [.number(time.milliseconds), .bytes(wallet.bytes)]
         )
     }
 
-    func keepPurgedCode(of held: HeldRow) throws {
+    func keepPurgedCode(of wallet: WalletID, endedAt time: Timestamp) throws {
         try self.db.run(
             """
             INSERT OR IGNORE INTO purged_codes (digest, revoked_at)
-            SELECT deletion_digest, ? FROM wallets WHERE key = ? AND deletion_digest IS NOT NULL
+            SELECT deletion_digest, ? FROM wallets WHERE id = ? AND deletion_digest IS NOT NULL
             """,
-            [.number(held.wallet.row.state.revokedAt.milliseconds), .number(held.wallet.row.key.number)]
+            [.number(time.milliseconds), .bytes(wallet.bytes)]
         )
     }
 }

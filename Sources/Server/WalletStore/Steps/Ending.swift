@@ -8,22 +8,21 @@ package enum WalletsRevocationOutcome: Hashable, Sendable {
     case unknown([WalletID])
 }
 
-/// The outcome of ending wallets.
-package struct WalletsEnding: Hashable, Sendable {
-    package var ended = 0
-    /// The number of wallets that had already ended.
-    package var before = 0
-    package var unknown = 0
-    /// The number of wallets whose rows cannot be read.
-    package var damaged = 0
-}
-
 private let barring = SideStatement.insert(into: .barredHardwareKeys, ifKnown: .stays)
 
 /// The steps that end wallets.
 ///
-/// Each of them destroys both shares in its commit. A wallet that has already ended is left unchanged.
+/// Each of them destroys both shares in its commit. A wallet that has already ended is left unchanged. A wallet that
+/// cannot be read is removed, except for its deletion code: its row cannot be changed, and may still contain shares.
 extension Rows {
+    /// Holds the known ones of these wallets, and returns those that cannot be read.
+    fileprivate func find(_ wallets: [WalletID]) throws -> (held: [Held], damaged: [WalletID]) {
+        let held = try wallets.inLockOrder(\.self).compactMap { try self.holdIntact($0) }
+        let known = Set(held.map(\.id))
+        let others = wallets.filter { !known.contains($0) }
+        return (held, others.isEmpty ? [] : try self.find(.these(others)).wallets.compactMap(\.id))
+    }
+
     /// Ends a held wallet permanently; returns false if it has already ended.
     func end(_ held: Held, as revocation: Revocation, at now: Timestamp) throws -> Bool {
         guard held.wallet.row.state.revocation == nil else {
@@ -35,7 +34,7 @@ extension Rows {
         held.wallet.end(revocation, at: now)
         // rule: store-revocation-not-kept
         try self.keep(held, [.row, .nextShares])
-        try self.keepEnd(of: held, at: now)
+        try self.keepEnd(of: held.id, at: now)
         if !revocation.mayRegisterAnew {
             // The key stays barred after the wallet is purged. If the device registers with a new hardware key, the
             // deny list rejects its next link to the recovery code.
@@ -46,9 +45,22 @@ extension Rows {
     }
 
     /// Returns the number of wallets that had not ended before.
-    fileprivate func end(_ held: [Held], as revocation: Revocation, at now: Timestamp) throws -> Int {
-        var ended = 0
-        for held in held where try self.end(held, as: revocation, at: now) { ended += 1 }
+    fileprivate func end(
+        _ found: (held: [Held], damaged: [WalletID]),
+        as revocation: Revocation,
+        at now: Timestamp
+    ) throws -> Int {
+        var ended = found.damaged.count
+        for held in found.held where try self.end(held, as: revocation, at: now) { ended += 1 }
+        guard !found.damaged.isEmpty else { return ended }
+        self.noteDestroyed()
+        for wallet in found.damaged {
+            // Other servers close its connections.
+            try self.keepEnd(of: wallet, at: now)
+            try self.keepPurgedCode(of: wallet, endedAt: now)
+        }
+        try self.remove(found.damaged)
+        try self.noteAudited()
         return ended
     }
 }
@@ -78,17 +90,18 @@ package struct EndAllOrNone: StoreStep {
     package static let access = StepAccess.writing
 
     package func run(in rows: some Rows) throws -> WalletsRevocationOutcome {
-        let found = try rows.hold(self.wallets)
-        let known = Set(found.map(\.id))
-        let unknown = self.wallets.once.filter { !known.contains($0) }
+        let wallets = self.wallets.once
+        let found = try rows.find(wallets)
+        let known = Set(found.held.map(\.id) + found.damaged)
+        let unknown = wallets.filter { !known.contains($0) }
         guard unknown.isEmpty else { return .unknown(unknown) }
         let revocation = Revocation(reason: .wallet, mayRegisterAnew: true)
         let ended = try rows.end(found, as: revocation, at: self.now)
-        return .revoked(now: ended, before: found.count - ended)
+        return .revoked(now: ended, before: wallets.count - ended)
     }
 }
 
-/// Ends the known ones of these wallets; a damaged one delays no other.
+/// Ends the known ones of these wallets; returns the number of those that had not ended before.
 package struct EndWallets: StoreStep {
     let wallets: [WalletID]
     let revocation: Revocation
@@ -99,21 +112,8 @@ package struct EndWallets: StoreStep {
         (self.wallets, self.revocation, self.now) = (wallets, revocation, now)
     }
 
-    package func run<Store: Rows>(in rows: Store) throws -> WalletsEnding {
-        var (found, damaged): ([Store.Held], Int) = ([], 0)
-        let wallets = self.wallets.once
-        for wallet in wallets.inLockOrder(\.self) {
-            do { if let held = try rows.hold(wallet, with: []) { found.append(held) } } catch StoreError.corrupt {
-                damaged += 1
-            }
-        }
-        let ended = try rows.end(found, as: self.revocation, at: self.now)
-        return WalletsEnding(
-            ended: ended,
-            before: found.count - ended,
-            unknown: wallets.count - found.count - damaged,
-            damaged: damaged
-        )
+    package func run(in rows: some Rows) throws -> Int {
+        try rows.end(try rows.find(self.wallets.once), as: self.revocation, at: self.now)
     }
 }
 
@@ -147,11 +147,16 @@ package struct PurgeWallets: StoreStep {
     package static let access = StepAccess.writing
 
     package func run(in rows: some Rows) throws -> Int {
-        let gone = try rows.hold(self.wallets).filter {
+        // A wallet that cannot be read is locked, too, and its state is enough.
+        for wallet in self.wallets.once.inLockOrder(\.self) { _ = try rows.holdIntact(wallet) }
+        var gone: [WalletID] = []
+        for wallet in try rows.find(.these(self.wallets)).wallets {
             // rule: store-used-wallet-purged
-            $0.wallet.row.state.revocation != nil && $0.wallet.row.state.revokedAt < self.limit
+            guard let id = wallet.id, let state = wallet.state, state.revocation != nil, state.revokedAt < self.limit
+            else { continue }
+            try rows.keepPurgedCode(of: id, endedAt: state.revokedAt)
+            gone.append(id)
         }
-        for held in gone { try rows.keepPurgedCode(of: held) }
         try rows.remove(gone)
         try rows.noteAudited()
         return gone.count
@@ -188,32 +193,27 @@ extension WalletStore {
 
     /// Permanently ends wallets with this revocation and destroys their shares, some of them in each step.
     ///
-    /// Ignores wallets that are unknown or have ended.
+    /// Ignores wallets that are unknown or have ended, and returns the number of the others.
     ///
     /// Invariant (G7): neither a damaged wallet nor a step that left copies of destroyed shares in the log keeps the
-    /// other wallets from ending. ``StoreError/notErased`` or ``StoreError/corrupt`` is thrown after the last step, and
-    /// callers treat all wallets as ended.
+    /// other wallets from ending. ``StoreError/notErased`` is thrown after the last step, and callers treat all wallets
+    /// as ended.
     package func end(
         _ wallets: [WalletID],
         as revocation: Revocation,
         at now: Timestamp
-    ) async throws(StoreError) -> WalletsEnding {
-        var (ending, isErased) = (WalletsEnding(), true)
+    ) async throws(StoreError) -> Int {
+        var (ended, isErased) = (0, true)
         for page in wallets.pieces(of: endedAtOnce) {
             do throws(StoreError) {
-                let done = try await self.perform(EndWallets(page, as: revocation, at: now))
-                ending.ended += done.ended
-                ending.before += done.before
-                ending.unknown += done.unknown
-                ending.damaged += done.damaged
+                ended += try await self.perform(EndWallets(page, as: revocation, at: now))
             } catch {
                 guard error == .notErased else { throw error }
                 isErased = false
             }
         }
         guard isErased else { throw .notErased }
-        guard ending.damaged == 0 else { throw .corrupt }
-        return ending
+        return ended
     }
 
     /// Permanently blocks the wallets that an audit log records as blocked.

@@ -97,7 +97,7 @@ package struct LinkedWallets: StoreStep {
 
     /// A wallet without a link has a MAC of all zeros.
     ///
-    /// A damaged wallet is among them, so that it is reported.
+    /// A damaged wallet is among them, so that it is removed.
     package func run(in rows: some Rows) throws -> WalletPage<FoundWallet> {
         try rows.search(for: self.mac, after: self.after, limit: self.limit).compactMap { wallet in
             wallet.state?.isLinked != false ? wallet : nil
@@ -109,8 +109,8 @@ extension WalletStore {
     /// Adds a recovery code to the deny list, ends the wallets linked to it and destroys their shares.
     ///
     /// Denies the code first, and then searches for its wallets in pages, so that nothing waits for the whole search.
-    /// If the process ends in between, the entry in the audit log is begun and its next start continues. A damaged
-    /// wallet cannot be used, and is reported by ``StoreError/corrupt`` after all others have ended.
+    /// If the process ends in between, the entry in the audit log is begun and its next start continues. A wallet
+    /// without an id cannot be used, and is reported by ``StoreError/corrupt`` after all others have ended.
     ///
     /// Invariant (G7): from the commit of the denial on, no wallet is linked to the code: a link reads the deny list in
     /// its commit, is ordered with respect to the denial, and ends its wallet. A search that begins after the commit
@@ -123,8 +123,8 @@ extension WalletStore {
         let found = try await self.search(for: mac)
         let linked = found.compactMap(\.id)
         let revocation = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
-        let ended = try await self.end(linked, as: revocation, at: now).ended
-        guard found.allSatisfy({ $0.id != nil && $0.state != nil }) else { throw .corrupt }
+        let ended = try await self.end(linked, as: revocation, at: now)
+        guard linked.count == found.count else { throw .corrupt }
         return RecoveryCodeRevocationOutcome(
             deniedAt: before ?? now,
             wasDenied: before != nil,

@@ -21,7 +21,7 @@ extension NewRegistration: StoreStep {
         if let found = try rows.hold(self.walletID, with: []) {
             if let rejection = found.wallet.row.rejection(of: self) { return rejection }
             // The new values may differ in length.
-            try rows.remove([found])
+            try rows.remove([found.id])
         }
         try rows.insert(self)
         return .registered(receiptVersion: rows.facts.receiptVersion)

@@ -65,13 +65,13 @@ package protocol Rows: AnyObject {
     func keep(_ held: Held, _ parts: WalletParts) throws
     func insert(_ registration: NewRegistration) throws
     /// Removes wallets and all their rows, so that none of their counts remain.
-    func remove(_ wallets: [Held]) throws
+    func remove(_ wallets: [WalletID]) throws
 
     /// Returns the wallet whose deletion code has this SHA-256 digest.
     func wallet(ofDeletionCode digest: SHA256Digest) throws -> WalletID?
     /// Keeps the deletion code of a wallet that is about to be removed.
-    func keepPurgedCode(of held: Held) throws
-    func keepEnd(of held: Held, at now: Timestamp) throws
+    func keepPurgedCode(of wallet: WalletID, endedAt time: Timestamp) throws
+    func keepEnd(of wallet: WalletID, at now: Timestamp) throws
     func noteRecorded(blocksOf wallets: [WalletID]) throws
     /// Ignores wallets that no longer exist, and keeps later times.
     func keepLastSessions(_ sessions: [(wallet: WalletID, at: Timestamp)]) throws
@@ -184,11 +184,6 @@ extension Rows {
     /// Holds a wallet, or returns nil if the wallet is unknown or damaged.
     package func holdIntact(_ wallet: WalletID, with parts: WalletParts = []) throws -> Held? {
         do { return try self.hold(wallet, with: parts) } catch StoreError.corrupt { return nil }
-    }
-
-    /// Holds the known ones of these wallets.
-    package func hold(_ wallets: [WalletID]) throws -> [Held] {
-        try wallets.once.inLockOrder(\.self).compactMap { try self.hold($0, with: []) }
     }
 }
 

@@ -40,7 +40,7 @@ package struct SweepUnopened: StoreStep {
     let mostRemoved: Int
     package static let access = StepAccess.writing
 
-    package func run<Store: Rows>(in rows: Store) throws -> SweptMarks {
+    package func run(in rows: some Rows) throws -> SweptMarks {
         let page = try rows.find(.unopened(after: self.after, before: self.time, limit: self.limit))
         var swept = SweptMarks(next: page.next)
         var (unopened, cleared): ([(id: WalletID, place: UInt64)], [UInt64]) = ([], [])
@@ -58,13 +58,13 @@ package struct SweepUnopened: StoreStep {
                 cleared.append(mark.cursor)
             }
         }
-        var removed: [Store.Held] = []
+        var removed: [WalletID] = []
         for (id, place) in unopened.inLockOrder(\.id) {
             // Another server may have opened a session, or registered the wallet again, since the page was read.
             if let held = try rows.holdIntact(id), held.wallet.row.state.isUnopened,
                 held.wallet.row.key.number == Int64(bitPattern: place)
             {
-                removed.append(held)
+                removed.append(id)
             } else {
                 cleared.append(place)
             }
