@@ -11,7 +11,7 @@ import Vocabulary
 @testable import Administration
 @testable import WalletStore
 
-@Suite("Wallets with a sealed value that does not open")
+@Suite("Wallets with a sealed value that cannot be read or opened")
 struct DamagedWalletsTests {
     @Test(
         "a restore names the damaged wallets, ends them on request and on record, and restores all others",
@@ -73,6 +73,26 @@ struct DamagedWalletsTests {
         }
     }
 
+    @Test("a restore names a wallet that cannot be read, and removes it on request and on record")
+    func unreadable() async throws {
+        try await InProcessServer.run { server in
+            let (wallet, other) = (try await server.wallet(), try await server.wallet())
+            try await server.store.alterState(of: wallet.walletID)
+            let backup = try await server.backup("one")
+            await server.stop()
+            await #expect(throws: RestoreFailure.damagedWallets([wallet.walletID])) {
+                try await server.restore(backup, into: "refused")
+            }
+            let report = try await server.restoration(backup, into: "one", endsDamaged: true).run()
+            #expect(report.damaged == [wallet.walletID])
+            try await server.opened("one") { store in
+                try await #expect(store.listing(after: nil, limit: 9).map(\.walletID) == [other.walletID])
+            }
+            let entries = try await server.record().filter { $0.subject.wallets == [wallet.walletID] }
+            #expect(entries.map(\.event) == [.revokeWallets, .revokeWallets])
+        }
+    }
+
     @Test("a damaged value of an ended wallet does not prevent a restore")
     func ended() async throws {
         try await InProcessServer.run { server in
@@ -87,12 +107,17 @@ struct DamagedWalletsTests {
     }
 
     @Test(
-        "a rotation names the wallets that delay it and completes after their revocation; then old keys are retired"
+        "a rotation names the wallets that delay it and completes after their revocation; then old keys are retired",
+        arguments: [true, false]
     )
-    func rotated() async throws {
+    func rotated(isReadable: Bool) async throws {
         try await InProcessServer.run { server in
             let (wallet, other) = (try await server.wallet(), try await server.wallet())
-            try await server.damage(wallet)
+            if isReadable {
+                try await server.damage(wallet)
+            } else {
+                try await server.store.alterState(of: wallet.walletID)
+            }
             server.clock.advance(by: .seconds(3600))
             try await server.give(RotateVault())
             server.clock.advance(by: .seconds(3600))
@@ -105,7 +130,8 @@ struct DamagedWalletsTests {
             #expect(refused?.message.contains("revoke wallet") == true, "\(refused?.message ?? "")")
             let kept = await server.refusal(of: RetireVault())
             #expect(kept?.message.contains("\(wallet.walletID)") == true, "\(kept?.message ?? "")")
-            #expect(kept?.message.contains("seals 4 values") == true && server.vault.versions == [1, 2])
+            #expect(kept?.message.contains("seals 4 values") == isReadable && server.vault.versions == [1, 2])
+            #expect(kept?.message.contains("revoke wallet") == true, "\(kept?.message ?? "")")
 
             try await server.give(RevokeWallets([wallet.walletID]))
             let next = server.makeMaintenance()
@@ -124,7 +150,7 @@ struct DamagedWalletsTests {
             #expect(shown.map(\.version) == [2])
             let backup = try await server.backup("one")
             await server.stop()
-            #expect(try await server.restore(backup, into: "one").wallets == 2)
+            #expect(try await server.restore(backup, into: "one").wallets == (isReadable ? 2 : 1))
         }
     }
 }
@@ -140,5 +166,11 @@ extension SQLiteWalletStore {
             try connection.db.run("UPDATE attempts SET record = ? WHERE wallet = ?", [.bytes(bytes), .number(key)])
             connection.known.forgetAll()
         }
+    }
+
+    /// Alters the wallet's state so that it does not decode.
+    func alterState(of wallet: WalletID) async throws {
+        let change = "UPDATE wallets SET state = zeroblob(24) WHERE id = ?"
+        _ = try await self.queue.perform { try $0.db.run(change, [.bytes(wallet.bytes)]) }
     }
 }

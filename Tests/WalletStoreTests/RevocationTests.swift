@@ -161,7 +161,7 @@ struct RevocationTests {
     ]
 
     @Test(
-        "an operator's revocation removes a wallet that cannot be read",
+        "a wallet that cannot be read hides no other, and an operator's revocation removes it all the same",
         arguments: Self.damages
     )
     func damagedWallet(kind: StoreKind, change: String) async throws {
@@ -173,6 +173,7 @@ struct RevocationTests {
         await store.close()
         try place.change(change)
         let again = try await place.open()
+        try await #expect(again.sealedValues(after: nil, limit: 2).map(\.walletID) == [other.id])
         let unknown = WalletID.random()
         try await #expect(again.revoke(wallets: [damaged.id, unknown], at: self.later) == .unknown([unknown]))
         try await #expect(again.listing(after: nil, limit: 9).map { $0.attempts == nil } == [true, false])

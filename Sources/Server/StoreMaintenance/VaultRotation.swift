@@ -175,8 +175,8 @@ extension Maintenance {
 
     /// Examines every wallet once.
     ///
-    /// Returns the number of resealed wallets, and the wallets in use that cannot be opened. An ended wallet has only
-    /// its identity left. If that cannot be opened, no rotation waits for it.
+    /// Returns the number of resealed wallets, the wallets that cannot be read, and those in use that cannot be opened.
+    /// An ended wallet has only its identity left. If that cannot be opened, no rotation waits for it.
     ///
     /// While the module does not answer, the pass waits at a wallet. Another pass would examine all wallets before it
     /// again, which takes hours in a large store.
@@ -184,7 +184,8 @@ extension Maintenance {
         let wallets = try await self.parts.store.walletCount()
         var (replaced, done) = (0, 0)
         var damaged: [WalletID] = []
-        try await self.parts.store.forEachStep(of: Self.resealStep) { step in
+        try await self.parts.store.forEachStep(of: Self.resealStep) { step, unreadable in
+            damaged += unreadable
             var replacements: [SealedReplacement] = []
             for wallet in step where self.isOutdated(wallet.values) {
                 do {
@@ -196,7 +197,7 @@ extension Maintenance {
             }
             if !replacements.isEmpty { try await self.parts.store.replace(replacements) }
             replaced += replacements.count
-            done += step.count
+            done += step.count + unreadable.count
             let progress = done
             self.state.withLock { state in
                 state.reseal?.state = .running
@@ -253,11 +254,16 @@ extension Maintenance {
 
 extension Maintenance {
     /// Examines every wallet and returns how much each version is used.
-    package func vaultKeys() async throws -> [VaultKeyUsage] {
+    package func vaultKeys() async throws -> [VaultKeyUsage] { try await self.usage().versions }
+
+    /// Returns how much each version is used, and the wallets that cannot be read; while there are any, each may need
+    /// any version, and no version is retirable.
+    private func usage() async throws -> (versions: [VaultKeyUsage], unreadable: DamagedWallets?) {
         let (vault, store, now) = (self.parts.vault, self.parts.store, self.parts.clock.now())
         let noted = try await self.recordedVersions(at: now)
-        var counts: [UInt32: Int] = [:]
-        try await store.forEachStep(of: Self.countStep) { step in
+        var (counts, unreadable): ([UInt32: Int], [WalletID]) = ([:], [])
+        try await store.forEachStep(of: Self.countStep) { step, damaged in
+            unreadable += damaged
             for wallet in step where try await self.needsItsKeys(wallet) {
                 for (_, sealed) in wallet.values.byField {
                     counts[vault.keyVersion(of: sealed) ?? 0, default: 0] += 1
@@ -268,17 +274,19 @@ extension Maintenance {
         let rest = (noted.last { $0.version == active }?.activeSince).map { $0 + self.neededFor }
         // Include versions that sealed a value but are missing from the key file. Their values cannot be opened.
         let versions = Set(vault.versions).union(counts.keys.filter { $0 > 0 }).sorted()
-        return versions.map { version in
+        let usage = versions.map { version in
             VaultKeyUsage(
                 version: version,
                 isActive: version == active,
                 values: counts[version, default: 0],
                 activeSince: noted.first { $0.version == version }?.activeSince,
                 // rule: vault-retired-too-early
-                isRetirable: version < active && counts[version, default: 0] == 0 && rest.map { now >= $0 } ?? false,
+                isRetirable: version < active && counts[version, default: 0] == 0 && unreadable.isEmpty
+                    && rest.map { now >= $0 } ?? false,
                 isInModule: vault.isInModule(version)
             )
         }
+        return (usage, unreadable.isEmpty ? nil : DamagedWallets(ids: unreadable))
     }
 
     /// Returns whether a wallet needs its keys, because it is in use or because its identity can still be opened.
@@ -301,7 +309,7 @@ extension Maintenance {
     /// pass, a new pass is requested to reseal it.
     package func retire() async throws -> [VaultKeyUsage] {
         try self.requireTurn()
-        let versions = try await self.vaultKeys()
+        let (versions, unreadable) = try await self.usage()
         let retirable = Set(versions.filter(\.isRetirable).map(\.version)).intersection(self.parts.vault.versions)
         if versions.contains(where: { !$0.isActive && $0.values > 0 }) {
             let (store, active) = (self.parts.store, self.parts.vault.activeVersion)
@@ -309,7 +317,7 @@ extension Maintenance {
             self.askedReseals.yield()
         }
         guard !retirable.isEmpty else {
-            throw MaintenanceFailure.notAllowed(try await self.reasonForNone(of: versions))
+            throw MaintenanceFailure.notAllowed(try await self.reasonForNone(of: versions, unreadable))
         }
         do { try await self.parts.vault.remove(retirable) } catch { throw MaintenanceFailure(error) }
         self.parts.log.notice("vault keys retired", metadata: ["versions": "\(retirable.sorted())"])
@@ -320,7 +328,7 @@ extension Maintenance {
 
 extension Maintenance {
     /// Returns the reason why no version can be removed, with the time at which one can be removed.
-    private func reasonForNone(of versions: [VaultKeyUsage]) async throws -> String {
+    private func reasonForNone(of versions: [VaultKeyUsage], _ unreadable: DamagedWallets?) async throws -> String {
         let older = versions.filter { !$0.isActive }
         guard !older.isEmpty else { return "Nothing was removed: the only version is the active one." }
         let needed = older.filter { $0.values > 0 }
@@ -330,6 +338,7 @@ extension Maintenance {
                 "Nothing was removed: \(needed.prefix(4).joined(separator: ", ")); these values are being resealed."
                 + self.damage
         }
+        if let unreadable { return "Nothing was removed. \(unreadable)" }
         let now = self.parts.clock.now()
         let since = try await self.recordedVersions(at: now).last?.activeSince ?? now
         return "Nothing was removed: enrollments and sessions from before the last rotation may need the older "
@@ -430,7 +439,7 @@ extension Maintenance {
     }
 }
 
-/// Wallets in use with a sealed value that cannot be opened.
+/// Wallets in use with a sealed value that cannot be read or opened.
 struct DamagedWallets: Error, Hashable, CustomStringConvertible {
     var ids: [WalletID]
 
@@ -438,8 +447,9 @@ struct DamagedWallets: Error, Hashable, CustomStringConvertible {
     ///
     /// The text must be shorter than the limit for a sentence in an answer.
     var description: String {
-        "The sealed values of \(self.ids.named(atMost: 4)) do not open with the keys of the key file. If no copy of "
-            + "the file has the missing key, end these wallets with `admin revoke wallet`; the rotation then continues."
+        "The sealed values of \(self.ids.named(atMost: 4)) cannot be read, or do not open with the keys of the key "
+            + "file. If no copy of the file has the missing key, end these wallets with `admin revoke wallet`; the "
+            + "rotation then continues."
     }
 }
 
@@ -453,15 +463,18 @@ extension [WalletID] {
 }
 
 extension WalletStore {
-    /// Calls `body` with the sealed values of every wallet, for at most `limit` wallets at a time.
-    func forEachStep(of limit: Int, _ body: ([SealedWallet]) async throws -> Void) async throws {
+    /// Calls `body` with the sealed values of every wallet, and with the wallets that cannot be read, for at most
+    /// `limit` wallets at a time.
+    func forEachStep(
+        of limit: Int,
+        _ body: ([SealedWallet], _ unreadable: [WalletID]) async throws -> Void
+    ) async throws {
         var after: UInt64?
-        while true {
-            let page = try await self.sealedValues(after: after, limit: limit)
-            try await body(page)
-            guard page.count == limit, let last = page.last else { return }
-            after = last.cursor
-        }
+        repeat {
+            let (page, unreadable) = try await self.perform(SealedValuesOfWallets(after: after, limit: limit))
+            try await body(page.wallets, unreadable)
+            after = page.next
+        } while after != nil
     }
 }
 

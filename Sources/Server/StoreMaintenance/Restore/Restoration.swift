@@ -349,11 +349,13 @@ extension Restoration {
     /// Opens every sealed value, so that an outdated key file is discovered now rather than one wallet at a time.
     ///
     /// - Returns: The wallets in use with a value that cannot be opened although its key is the right one, or with an
-    ///   attempt record whose MAC does not match. Ended wallets are not included, because they need none of their
-    ///   values.
+    ///   attempt record whose MAC does not match, and the wallets that cannot be read. Ended wallets are not included,
+    ///   because they need none of their values.
     func damagedWallets(of store: SQLiteWalletStore) async throws -> [WalletID] {
         var (opened, unopened): (Set<UInt32>, [(wallet: WalletID, version: UInt32?)]) = ([], [])
-        try await store.forEachStep(of: Self.stepSize) { wallets in
+        var unreadable: [WalletID] = []
+        try await store.forEachStep(of: Self.stepSize) { wallets, others in
+            unreadable += others
             for wallet in wallets {
                 let (vault, values) = (self.parts.vault, wallet.values.byField)
                 let keys = try await vault.keys(of: wallet.walletID, opening: values.map(\.sealed))
@@ -368,7 +370,7 @@ extension Restoration {
             }
         }
         let noted = try await store.vaultVersions()
-        var damaged: [WalletID] = []
+        var damaged = unreadable
         for (wallet, version) in unopened {
             if let version, !opened.contains(version), !self.isRightKey(version, by: noted) {
                 throw RestoreFailure.sealed(wallet: wallet.description)
@@ -376,7 +378,13 @@ extension Restoration {
             if damaged.last != wallet { damaged.append(wallet) }
         }
         let miscounted = try await self.walletsWithoutRecord(in: store)
-        return damaged + miscounted.filter { !damaged.contains($0) }
+        damaged += miscounted.filter { !damaged.contains($0) }
+        guard self.parts.endsDamaged || unreadable.isEmpty else { throw RestoreFailure.damagedWallets(damaged) }
+        // Whether they have ended cannot be read.
+        for wallets in unreadable.pieces(of: endedAtOnce) {
+            _ = try await store.revoke(wallets: wallets, at: self.parts.clock.now())
+        }
+        return damaged
     }
 
     /// Returns the wallets in use whose attempt record was not written for them by a server.
@@ -429,7 +437,7 @@ extension Restoration {
         var ends: [(AuditSubject, UInt64)] = []
         do {
             for subject in AuditSubject(wallets: wallets).inParts {
-                let detail = "damaged: a sealed value does not open, or the attempt record is not genuine"
+                let detail = "damaged: a value cannot be read or opened, or the attempt record is not genuine"
                 let begun = try await audit.append(
                     .revokeWallets,
                     by: self.parts.actor,

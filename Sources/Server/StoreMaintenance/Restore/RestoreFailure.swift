@@ -77,9 +77,10 @@ package enum RestoreFailure: Error, Hashable, Sendable, CustomStringConvertible 
             "a sealed value of wallet \(wallet) does not open with this vault's key; use the key file of the backup's "
                 + "time, with all its versions"
         case .damagedWallets(let wallets):
-            "a sealed value of \(wallets.named(atMost: 8)) does not open with the key that sealed it, or the MAC of "
-                + "the attempt record does not match: it was damaged before the backup was made. Use --end-damaged to "
-                + "end these wallets, on record, and restore the others, or an older backup, which may have them intact"
+            "a value of \(wallets.named(atMost: 8)) cannot be read or does not open with the key that sealed it, or "
+                + "the MAC of the attempt record does not match: it was damaged before the backup was made. Use "
+                + "--end-damaged to end these wallets, on record, and restore the others, or an older backup, which "
+                + "may have them intact"
         case .uncharged(let path):
             "\(path) is the copy of a damaged store, which lacks counted attempts; use --epoch strict or charge-one"
         case .epochs(let path): "no restore made the epoch records in \(path); use another backup"

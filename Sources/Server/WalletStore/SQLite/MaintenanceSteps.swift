@@ -34,9 +34,9 @@ extension StoreConnection {
         var wallets = 0
         var latestEpoch: UInt32 = 1
         try self.db.statement("SELECT state FROM wallets").forEachRow { row in
-            guard let state = WalletState(decoding: try row.kept(0)) else { throw StoreError.corrupt }
             wallets += 1
-            latestEpoch = max(latestEpoch, state.epoch)
+            let state = (try? row.kept(0)).flatMap { WalletState(decoding: $0) }
+            latestEpoch = max(latestEpoch, state?.epoch ?? 1)
         }
         return StoreInspection(
             damage: words == ["ok"] ? [] : words,

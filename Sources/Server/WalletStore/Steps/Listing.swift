@@ -166,15 +166,21 @@ package struct SealedValuesOfWallets: StoreStep {
     let limit: Int
     package static let access = StepAccess.reading
 
-    package func run(in rows: some Rows) throws -> [SealedWallet] {
-        try rows.records(.next(after: self.after, limit: self.limit)).wallets.map { record in
-            guard let whole = record.whole else { throw StoreError.corrupt }
-            return SealedWallet(
-                cursor: record.cursor,
-                walletID: record.id,
-                values: whole.row.sealedValues(with: whole.next)
-            )
+    package init(after: UInt64?, limit: Int) { (self.after, self.limit) = (after, limit) }
+
+    /// Returns the values, and the wallets whose values cannot be read, so that they hide no other.
+    package func run(in rows: some Rows) throws -> (page: WalletPage<SealedWallet>, unreadable: [WalletID]) {
+        let page = try rows.records(.next(after: self.after, limit: self.limit))
+        let sealed = page.compactMap { record in
+            record.whole.map { whole in
+                SealedWallet(
+                    cursor: record.cursor,
+                    walletID: record.id,
+                    values: whole.row.sealedValues(with: whole.next)
+                )
+            }
         }
+        return (sealed, page.wallets.filter { $0.whole == nil }.map(\.id))
     }
 }
 
@@ -303,9 +309,9 @@ extension WalletStore {
     /// Returns the sealed values of up to `limit` wallets in order of registration, starting after the cursor `after`
     /// or with the first one.
     ///
-    /// Returns fewer only at the end.
+    /// Skips wallets whose values cannot be read.
     package func sealedValues(after: UInt64?, limit: Int) async throws(StoreError) -> [SealedWallet] {
-        try await self.perform(SealedValuesOfWallets(after: after, limit: limit))
+        try await self.perform(SealedValuesOfWallets(after: after, limit: limit)).page.wallets
     }
 
     /// Checks up to `limit` wallets, starting after the cursor `after` or with the first one; returns those in use

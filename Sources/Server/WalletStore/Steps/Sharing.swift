@@ -36,7 +36,7 @@ package struct ReplaceSealedValues: StoreStep {
     package func run(in rows: some Rows) throws {
         for replacement in self.values.inLockOrder(\.walletID) {
             // rule: store-resealing-undoes-changes
-            guard var held = try rows.hold(replacement.walletID, with: .nextShares),
+            guard var held = try rows.holdIntact(replacement.walletID, with: .nextShares),
                 held.wallet.row.sealedValues(with: held.wallet.next) == replacement.old,
                 held.wallet.row.take(replacement.new)
             else { continue }
