@@ -90,8 +90,8 @@ final class LogTarget: FuzzTarget {
         do {
             try Schema.current.migrate(database, creating: false, acceptingMoved: false)
             let connection = try StoreConnection(database, key: self.key)
-            _ = try connection.listing(after: nil, limit: 100)
-            _ = try connection.sealedValues(after: nil, limit: 100)
+            _ = try ListedWallets(after: nil, limit: 100).run(in: connection)
+            _ = try SealedValuesOfWallets(after: nil, limit: 100).run(in: connection)
             _ = try connection.inspect()
         } catch {
             // A damaged store is refused.
