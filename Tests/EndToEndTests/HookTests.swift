@@ -109,7 +109,7 @@ struct HookTests {
     func ignoresSignals() async throws {
         // The program has its own streams, so that only a signal can end it. Its child has another environment, so that
         // only the group shows whose it is.
-        let child = "env -i PATH=\"$PATH\" tail -f /dev/null"
+        let child = "env -i PATH=\"$PATH\" sleep 600"
         let script = "exec 2>/dev/null; trap '' TERM HUP; echo $$ >\"$0\"; \(child) & echo $! >>\"$0\"; wait"
         let server = try await self.start(script, ["REMOTE_PIN_DRAIN_DELAY": "5m"])
         let lines = self.lines
