@@ -44,7 +44,8 @@ REMOTE_PIN_FUZZER=$archive swift build "${options[@]}"
 FUZZ=$(REMOTE_PIN_FUZZER=$archive swift build "${options[@]}" --show-bin-path)/fuzz
 # Swift's own report of a crash would disturb that of the sanitizer.
 export TMPDIR FUZZ SWIFT_BACKTRACE=enable=no
-export ASAN_OPTIONS="detect_leaks=0:suppressions=$PWD/Tests/address-sanitizer.suppressions"
+# The sanitizer keeps each call stack that allocates. With all frames, 50,000 inputs of `portal` would use 3 GiB.
+export ASAN_OPTIONS="detect_leaks=0:malloc_context_size=6:suppressions=$PWD/Tests/address-sanitizer.suppressions"
 
 [ "$seconds" != 0 ] || exit 0
 targets=("$@")
