@@ -362,6 +362,12 @@ struct ModuleKeysTests {
         #expect(await client.isRight(1))
     }
 
+    @Test("the connections end with the vault that expects keys behind them")
+    func unused() async throws {
+        let daemon = try await VaultFixture(.module).daemon
+        try await poll { daemon.connectionCount == 0 }
+    }
+
     @Test("a daemon that was started again is used again, and one of several connections may end")
     func restarted() async throws {
         let client = try await Client(connections: 4)

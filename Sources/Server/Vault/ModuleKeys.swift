@@ -52,7 +52,9 @@ package final class ModuleKeys: Sendable {
     /// Threat: after the daemon was restarted with another module, values would be sealed with keys that no key file
     /// names.
     func expect(_ roots: [KeyRoot]) {
-        self.loop.execute { [connections] in connections.value.expect(roots) }
+        // A root would keep this module, which would keep its connections for ever.
+        let keys = roots.map { ExpectedKey(name: $0.name, check: $0.check) }
+        self.loop.execute { [connections] in connections.value.expect(keys) }
     }
 
     /// Returns HMAC-SHA256 of a message under a root's pseudorandom key.
@@ -82,6 +84,12 @@ package final class ModuleKeys: Sendable {
         let answer = self.loop.flatSubmit { [connections] in connections.value.ask(message, name, deadline) }
         return (try? await answer.get()) ?? .failed("the event loop has ended")
     }
+}
+
+/// A key that the module must have.
+private struct ExpectedKey: Hashable {
+    let name: RootName
+    let check: [UInt8]
 }
 
 /// The state that other threads read.
@@ -196,7 +204,7 @@ private final class ModuleConnections {
     private var open: [ModuleConnection] = []
     private var idle: [ModuleConnection] = []
     private var connecting = 0
-    private var expected: [KeyRoot] = []
+    private var expected: [ExpectedKey] = []
     /// The failures since the last answer.
     private var failures = 0
     private var attempt: Scheduled<Void>?
@@ -209,10 +217,10 @@ private final class ModuleConnections {
 
     private var isUnreachable: Bool { self.failures >= Self.mostFailures }
 
-    func expect(_ roots: [KeyRoot]) {
-        guard !self.expected.elementsEqual(roots, by: { $0.isSame(as: $1) }) else { return }
-        self.expected = roots
-        for connection in self.open { connection.unchecked = roots }
+    func expect(_ keys: [ExpectedKey]) {
+        guard self.expected != keys else { return }
+        self.expected = keys
+        for connection in self.open { connection.unchecked = keys }
         let idle = self.idle
         self.idle = []
         for connection in idle { self.free(connection) }
@@ -298,7 +306,7 @@ private final class ModuleConnections {
     /// Uses a connection that has no request, after the keys behind it were checked.
     func free(_ connection: ModuleConnection) {
         if connection.isPausing { return }
-        guard let root = connection.unchecked.first else {
+        guard let key = connection.unchecked.first else {
             if self.isUnreachable {
                 self.failures = 0
                 self.state.change(nil)
@@ -308,31 +316,31 @@ private final class ModuleConnections {
             return self.serve()
         }
         connection.isReady = false
-        self.check(root, behind: connection, until: .now() + self.timeLimit)
+        self.check(key, behind: connection, until: .now() + self.timeLimit)
     }
 
     /// Checks a key behind a connection, again if the daemon was busy.
-    private func check(_ root: KeyRoot, behind connection: ModuleConnection, until deadline: NIODeadline) {
+    private func check(_ key: ExpectedKey, behind connection: ModuleConnection, until deadline: NIODeadline) {
         connection.send(
-            self.request(KeyRoot.checkMessage, root.name, deadline) { answer in
+            self.request(KeyRoot.checkMessage, key.name, deadline) { answer in
                 switch answer {
                 // rule: vault-restarted-module-accepted
-                case .code(let code) where code.starts(with: root.check):
-                    connection.unchecked.removeAll { $0.name == root.name && $0.check == root.check }
+                case .code(let code) where code.starts(with: key.check):
+                    connection.unchecked.removeAll { $0 == key }
                     self.note(answer)
                 case .busy(let wait) where .now() + wait < deadline:
                     connection.isPausing = true
                     self.loop.assumeIsolated().scheduleTask(in: wait) {
                         connection.isPausing = false
-                        if !connection.isClosed { self.check(root, behind: connection, until: deadline) }
+                        if !connection.isClosed { self.check(key, behind: connection, until: deadline) }
                     }
                 case .busy, .failed:
                     connection.close()
                     self.notReady(answer)
                 case .code, .unknown:
                     connection.close()
-                    let digits = "with the check digits \(root.check.hex)"
-                    self.notReady(.failed("the module has no key `\(root.name)` \(digits)"))
+                    let digits = "with the check digits \(key.check.hex)"
+                    self.notReady(.failed("the module has no key `\(key.name)` \(digits)"))
                 }
             }
         )
@@ -421,7 +429,7 @@ private final class ModuleConnection: ChannelInboundHandler {
     private let channel: any Channel
     private weak var pool: ModuleConnections?
     /// The keys that have to be checked before the connection is used.
-    var unchecked: [KeyRoot]
+    var unchecked: [ExpectedKey]
     /// Whether all keys were checked.
     var isReady = false
     /// Whether the check of a key waits because the daemon was busy.
@@ -430,7 +438,7 @@ private final class ModuleConnection: ChannelInboundHandler {
     private var line = ModuleLine()
     private(set) var isClosed = false
 
-    init(_ channel: any Channel, of pool: ModuleConnections, unchecked: [KeyRoot]) {
+    init(_ channel: any Channel, of pool: ModuleConnections, unchecked: [ExpectedKey]) {
         (self.channel, self.pool, self.unchecked) = (channel, pool, unchecked)
     }
 
