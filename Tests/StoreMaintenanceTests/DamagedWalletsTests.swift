@@ -51,6 +51,17 @@ struct DamagedWalletsTests {
         }
     }
 
+    /// Restores a backup into `one`, after a restore that ends no damaged wallet was refused.
+    private static func restore(_ server: InProcessServer, ending wallet: WalletID) async throws {
+        let backup = try await server.backup("one")
+        await server.stop()
+        await #expect(throws: RestoreFailure.damagedWallets([wallet])) {
+            try await server.restore(backup, into: "refused")
+        }
+        let report = try await server.restoration(backup, into: "one", endsDamaged: true).run()
+        #expect(report.damaged == [wallet])
+    }
+
     @Test("a restore names a wallet whose attempt record was altered, and ends it on request")
     func alteredRecord() async throws {
         try await InProcessServer.run { server in
@@ -59,13 +70,7 @@ struct DamagedWalletsTests {
             try await server.store.alterRecord(of: wallet.walletID)
             #expect(try await server.give(ShowWallet(wallet.walletID)).state == .damaged)
             #expect(try await server.give(ListWallets(states: [.damaged])).wallets.map(\.wallet) == [wallet.walletID])
-            let backup = try await server.backup("one")
-            await server.stop()
-            await #expect(throws: RestoreFailure.damagedWallets([wallet.walletID])) {
-                try await server.restore(backup, into: "refused")
-            }
-            let report = try await server.restoration(backup, into: "one", endsDamaged: true).run()
-            #expect(report.damaged == [wallet.walletID])
+            try await Self.restore(server, ending: wallet.walletID)
             try await server.opened("one") { store in
                 try await #expect(store.report(of: other.walletID)?.revocation == nil)
                 try await #expect(store.report(of: wallet.walletID)?.revocation != nil)
@@ -78,13 +83,7 @@ struct DamagedWalletsTests {
         try await InProcessServer.run { server in
             let (wallet, other) = (try await server.wallet(), try await server.wallet())
             try await server.store.alterState(of: wallet.walletID)
-            let backup = try await server.backup("one")
-            await server.stop()
-            await #expect(throws: RestoreFailure.damagedWallets([wallet.walletID])) {
-                try await server.restore(backup, into: "refused")
-            }
-            let report = try await server.restoration(backup, into: "one", endsDamaged: true).run()
-            #expect(report.damaged == [wallet.walletID])
+            try await Self.restore(server, ending: wallet.walletID)
             try await server.opened("one") { store in
                 try await #expect(store.listing(after: nil, limit: 9).map(\.walletID) == [other.walletID])
             }

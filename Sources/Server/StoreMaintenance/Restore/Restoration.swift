@@ -348,6 +348,8 @@ extension Restoration {
 
     /// Opens every sealed value, so that an outdated key file is discovered now rather than one wallet at a time.
     ///
+    /// Removes the wallets that cannot be read, or throws if ``Parts/endsDamaged`` is false.
+    ///
     /// - Returns: The wallets in use with a value that cannot be opened although its key is the right one, or with an
     ///   attempt record whose MAC does not match, and the wallets that cannot be read. Ended wallets are not included,
     ///   because they need none of their values.
