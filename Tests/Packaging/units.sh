@@ -166,9 +166,10 @@ for name in backup status-list audit-verify; do
     must test "$(property "remote-pin-$name.timer" UnitFileState)" = disabled
     must inside systemctl enable --now "remote-pin-$name.timer" 2>"$work/timer.out"
 done
-touch -d '8 days ago' "$root"/var/backups/remote-pin/{own,2026-01-01-000000}.backup
+touch -d '8 days ago' "$root"/var/backups/remote-pin/{own,2026-01-0{1..7}-000000}.backup
 must inside systemctl start remote-pin-backup.service
 must inside test -e /var/backups/remote-pin/own.backup -a ! -e /var/backups/remote-pin/2026-01-01-000000.backup
+must inside test -e /var/backups/remote-pin/2026-01-02-000000.backup
 must inside sh -c 'ls /var/backups/remote-pin/20*.backup' >/dev/null
 must inside systemctl start remote-pin-audit-verify.service
 must test "$(of /var/log/remote-pin/audit.log.verified)" = "remote-pin:remote-pin 600"
