@@ -23,7 +23,7 @@ SWIFT_TEST := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=6 timeout --foregro
 FAILURES_LAST := 2>&1 | awk -f Tests/failures-last.awk
 
 # Excluded from the leak check: Foundation's Process leaks in these tests, and nothing else does.
-TESTS_WITH_PROCESSES := EndToEndTests|RemotePINServerTests|ScenariosTests|LoadFleetTests|LoadFloodTests|LoadReportTests|LoadEngineTests|PromtoolTests|LabTests.ServerProgramTests|BootTimeTests
+TESTS_WITH_PROCESSES := EndToEndTests|RemotePINServerTests|ScenariosTests|^KeysTests|PublicSurfaceTests|LoadFleetTests|LoadFloodTests|LoadReportTests|LoadEngineTests|PromtoolTests|LabTests.ServerProgramTests|BootTimeTests
 
 # A description begins with the users whom its target is for, unless these are developers.
 .PHONY: help

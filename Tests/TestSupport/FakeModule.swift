@@ -41,6 +41,8 @@ package final class FakeModule: Sendable {
         self.keys = roots.mapValues { HMACKey(extractedFrom: SecretBytes(copying: $0)) }
     }
 
+    deinit { self.state.withLock(\.listener)?.close(promise: nil) }
+
     /// Creates the daemon of a module that has the roots of a key file, and of the next versions.
     ///
     /// - Parameter moving: Whether the file refers to the module from now on.
@@ -65,8 +67,9 @@ package final class FakeModule: Sendable {
     /// Listens at the path, also again after ``stop()``.
     package func start() async throws {
         let listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-            .childChannelInitializer { channel in
+            .childChannelInitializer { [weak self] channel in
                 channel.eventLoop.makeCompletedFuture {
+                    guard let self else { throw ChannelError.inputClosed }
                     self.state.withLock { $0.connections.append(channel) }
                     try channel.pipeline.syncOperations.addHandler(Lines(self))
                 }
