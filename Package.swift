@@ -226,19 +226,18 @@ let client: [Target] = [
         """
     ),
     .module("Sources/Client/Load/HistoryChecker", "Vocabulary"),
-    .module("Sources/Client/Load/LoadReport", "ConfigText Histogram Mustache", resources: [.embedInCode("Resources")]),
     .module(
         "Sources/Client/Load/LoadEngine",
         """
-        AdminProtocol ChildPrograms ConfigText Evidence HistoryChecker HostSystem Lab LabFiles LoadReport Secrets \
-        Statements Transport Vocabulary Wire Subprocess NIOCore NIOPosix
-        """
+        AdminProtocol ChildPrograms ConfigText Evidence HistoryChecker HostSystem Lab LabFiles Secrets Statements \
+        Transport Vocabulary Wire Histogram Mustache NIOCore NIOPosix Subprocess
+        """,
+        resources: [.embedInCode("Report/Resources")]
     ),
     .program(
         "Sources/Client/Load/pin-load",
         """
-        ConfigText HostSystem LabFiles LoadEngine LoadReport MetricsEndpoint Transport Vocabulary Wire ArgumentParser \
-        CoreMetrics
+        ConfigText HostSystem LabFiles LoadEngine MetricsEndpoint Transport Vocabulary Wire ArgumentParser CoreMetrics
         """
     ),
 ]
@@ -344,7 +343,7 @@ let tests: [Target] = [
     .tests("LoadPlanTests", "LoadEngine TestSupport"),
     .testTarget(
         name: "LoadReportTests",
-        dependencies: .named("LoadReport pin-load TestSupport ArgumentParser Histogram"),
+        dependencies: .named("LoadEngine pin-load TestSupport ArgumentParser Histogram"),
         exclude: ["Goldens"]
     ),
     .tests(
@@ -358,8 +357,8 @@ let tests: [Target] = [
     .tests(
         "LoadEngineTests",
         """
-        HostSystem Lab LabFiles LoadEngine LoadReport pin-load remote-pin-lab remote-pin-server TestSupport Transport \
-        Vocabulary Wire
+        HostSystem Lab LabFiles LoadEngine pin-load remote-pin-lab remote-pin-server TestSupport Transport Vocabulary \
+        Wire
         """
     ),
     // Creates the scenario files that `explore` writes. It is a separate target, so that a test can use it.
@@ -396,7 +395,7 @@ let benchmarks: [Target] =
             named: "attestation-bench",
             "AttestationVerifier Evidence Lab Vocabulary Crypto"
         ),
-        .program("Benchmarks/Handshakes", named: "handshake-bench", "LoadEngine LoadReport Transport"),
+        .program("Benchmarks/Handshakes", named: "handshake-bench", "LoadEngine Transport"),
         .program(
             "Benchmarks/Receipts",
             named: "receipt-bench",

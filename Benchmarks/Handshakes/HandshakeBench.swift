@@ -1,6 +1,5 @@
 import Foundation
 import LoadEngine
-import LoadReport
 import Synchronization
 import Transport
 

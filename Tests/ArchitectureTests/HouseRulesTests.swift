@@ -103,7 +103,7 @@ struct HouseRulesTests {
             "CPostgreSQL": ["PostgreSQLClient"], "CProtobufC": ["Wire"], "RemotePINProto": ["Wire"],
             "COpenSSL": ["Secrets", "Transport"], "CPKCS11": ["PKCS11"],
             "CSQLite": ["SQLiteClient"], "Hummingbird": ["DeletionPortal"],
-            "HummingbirdCore": ["DeletionPortal"], "Mustache": ["DeletionPortal", "LoadReport", "Scenarios"],
+            "HummingbirdCore": ["DeletionPortal"], "Mustache": ["DeletionPortal", "LoadEngine", "Scenarios"],
         ]
         for file in try self.tree.files(below: "Sources") {
             await Task.yield()
@@ -192,6 +192,10 @@ struct HouseRulesTests {
         for (folder, known) in [
             ("Sources/Client/Load/LoadEngine/Plan", ["ConfigText", "Glibc"]),
             ("Sources/Client/Load/LoadEngine/Flood", ["NIOCore", "NIOPosix", "Synchronization"]),
+            (
+                "Sources/Client/Load/LoadEngine/Report",
+                ["ConfigText", "Foundation", "FoundationEssentials", "Histogram", "Mustache", "Synchronization"]
+            ),
             ("Sources/Client/Wallet/WalletFlows/Device", ["Secrets", "Vocabulary"]),
         ] {
             let files = try self.tree.files(below: folder)

@@ -1,6 +1,5 @@
 import Glibc
 @testable import LoadEngine
-import LoadReport
 import TestSupport
 import Testing
 import Vocabulary

@@ -1,5 +1,4 @@
 @testable import LoadEngine
-import LoadReport
 import TestSupport
 import Testing
 import Vocabulary

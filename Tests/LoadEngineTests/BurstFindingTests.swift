@@ -1,4 +1,3 @@
-import LoadReport
 @testable import LoadEngine
 import Testing
 

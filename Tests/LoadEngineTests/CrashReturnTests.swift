@@ -1,8 +1,7 @@
 import Foundation
 import Lab
 import LabFiles
-import LoadEngine
-import LoadReport
+@testable import LoadEngine
 import TestSupport
 import Testing
 

@@ -1,7 +1,6 @@
 import Lab
 import LabFiles
-import LoadEngine
-import LoadReport
+@testable import LoadEngine
 import TestSupport
 import Testing
 

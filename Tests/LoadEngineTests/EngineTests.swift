@@ -1,6 +1,5 @@
 import Foundation
-import LoadEngine
-import LoadReport
+@testable import LoadEngine
 import Synchronization
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
 import Foundation
 import Lab
-import LoadReport
+@testable import LoadEngine
 import TestSupport
 import Testing
 

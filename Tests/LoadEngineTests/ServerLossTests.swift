@@ -4,8 +4,6 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import LoadReport
-
 @Suite("A run whose server ends or forgets")
 struct ServerLossTests {
     @Test("a server that comes back with an older store is detected, for any number of wallets")

@@ -1,5 +1,4 @@
-import LoadEngine
-import LoadReport
+@testable import LoadEngine
 import TestSupport
 import Testing
 

@@ -1,4 +1,4 @@
-@testable import LoadReport
+@testable import LoadEngine
 import Testing
 
 @Suite("Report of a closed loop")

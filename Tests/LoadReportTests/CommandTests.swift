@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import LoadReport
+import LoadEngine
 import TestSupport
 import Testing
 

@@ -1,4 +1,4 @@
-import LoadReport
+@testable import LoadEngine
 import Testing
 
 @Suite("Comparison of runs that ended differently")

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LoadReport
+@testable import LoadEngine
 
 @Suite("Comparison of two runs")
 struct ComparisonTests {

@@ -1,4 +1,4 @@
-import LoadReport
+@testable import LoadEngine
 import Testing
 
 @Suite("JSON with numbers out of range")

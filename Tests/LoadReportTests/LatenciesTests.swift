@@ -3,7 +3,7 @@ import Histogram
 import TestSupport
 import Testing
 
-@testable import LoadReport
+@testable import LoadEngine
 
 @Suite("Distribution of times")
 struct LatenciesTests {

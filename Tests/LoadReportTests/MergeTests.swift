@@ -1,4 +1,4 @@
-import LoadReport
+@testable import LoadEngine
 import Testing
 
 @Suite("Merging the parts of one load")
@@ -13,7 +13,7 @@ struct MergeTests {
     func exact() throws {
         let parts = [Self.part(1, seed: 1), Self.part(2, seed: 2, slowdown: 3)]
         let merged = try RunResult.merged(parts)
-        for operation in LoadReport.Operation.allCases {
+        for operation in LoadEngine.Operation.allCases {
             var both = parts[0].totals.figures(of: operation)
             both.add(parts[1].totals.figures(of: operation))
             #expect(merged.totals.figures(of: operation) == both)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import LoadReport
+@testable import LoadEngine
 
 @Suite("HTML report")
 struct PageTests {

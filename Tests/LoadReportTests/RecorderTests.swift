@@ -1,10 +1,15 @@
-import LoadReport
+@testable import LoadEngine
 import Testing
 
 @Suite("Recorder")
 struct RecorderTests {
     private static func sample(_ outcome: Outcome = .valid, micros: Int64 = 500) -> Sample {
-        Sample(.check, outcome, latency: .microseconds(micros), serviceTime: .microseconds(micros / 2))
+        Sample(
+            operation: .check,
+            outcome: outcome,
+            latency: .microseconds(micros),
+            serviceTime: .microseconds(micros / 2)
+        )
     }
 
     @Test("every operation of concurrent lanes is in exactly one interval")
@@ -56,7 +61,9 @@ struct RecorderTests {
     func unexpected() {
         let recorder = Recorder()
         for outcome in [.blocked, .timeout, .failed("connect:refused")] as [Outcome] {
-            recorder.record(Sample(.check, outcome, latency: .zero, serviceTime: .zero, isExpected: false))
+            recorder.record(
+                Sample(operation: .check, outcome: outcome, latency: .zero, serviceTime: .zero, isExpected: false)
+            )
         }
         #expect(recorder.takeInterval(from: .zero, to: .seconds(1)).totals.figures().unexpected == 1)
     }
@@ -91,7 +98,7 @@ struct RecorderTests {
     )
     func extremes(time: Duration, micros: UInt64) {
         let recorder = Recorder()
-        recorder.record(Sample(.register, .registered, latency: time, serviceTime: time))
+        recorder.record(Sample(operation: .register, outcome: .registered, latency: time, serviceTime: time))
         let figures = recorder.takeInterval(from: .zero, to: .seconds(1)).totals.figures(of: .register)
         #expect(figures.latency == Latencies(microseconds: [micros]))
     }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import LoadReport
+@testable import LoadEngine
 
 @Suite("Reports of a run")
 struct ReportTests {

@@ -1,4 +1,4 @@
-import LoadReport
+@testable import LoadEngine
 import Testing
 
 @Suite("Thresholds")
@@ -11,11 +11,18 @@ struct ThresholdTests {
             let outcome: Outcome =
                 number <= 900 ? .valid : number <= 990 ? .wrong : number <= 997 ? .blocked : .failed("closed")
             recorder.record(
-                Sample(.check, outcome, latency: time, serviceTime: time / 2, isExpected: outcome != .blocked)
+                Sample(
+                    operation: .check,
+                    outcome: outcome,
+                    latency: time,
+                    serviceTime: time / 2,
+                    isExpected: outcome != .blocked
+                )
             )
         }
         for _ in 0..<100 {
-            recorder.record(Sample(.changePIN, .changed, latency: .milliseconds(5), serviceTime: .milliseconds(5)))
+            let time = Duration.milliseconds(5)
+            recorder.record(Sample(operation: .changePIN, outcome: .changed, latency: time, serviceTime: time))
         }
         recorder.recordUnsent(100)
         let gauges = Gauges(serverCPUSeconds: 1.1, serverResidentBytes: 64 << 20)

@@ -1,7 +1,6 @@
 import Glibc
 import Lab
-import LoadEngine
-import LoadReport
+@testable import LoadEngine
 import Synchronization
 import TestSupport
 import Vocabulary
@@ -165,7 +164,7 @@ extension MeasuredRun {
 
 extension RunResult {
     /// The number of operations with this outcome, of one kind or of all.
-    func count(_ outcome: Outcome, of operation: LoadReport.Operation? = nil) -> Int {
+    func count(_ outcome: Outcome, of operation: LoadEngine.Operation? = nil) -> Int {
         self.totals.figures(of: operation).outcomes[outcome] ?? 0
     }
 

@@ -1,6 +1,6 @@
 import TestSupport
 
-@testable import LoadReport
+@testable import LoadEngine
 
 /// A simulated run with two operations, a warm-up, a stall and a killed server.
 struct SampleRun {
@@ -57,9 +57,9 @@ struct SampleRun {
         _ second: Int,
         _ slowdown: Double,
         _ generator: inout SeededGenerator
-    ) -> [LoadReport.Operation: OperationFigures] {
-        var outcomes: [LoadReport.Operation: [Outcome: Int]] = [:]
-        var times: [LoadReport.Operation: [(due: UInt64, sent: UInt64)]] = [:]
+    ) -> [LoadEngine.Operation: OperationFigures] {
+        var outcomes: [LoadEngine.Operation: [Outcome: Int]] = [:]
+        var times: [LoadEngine.Operation: [(due: UInt64, sent: UInt64)]] = [:]
         let isStalled = second == 18
         for _ in 0..<Self.rate(second) {
             let isUnlock = Int.random(in: 0..<10, using: &generator) == 0

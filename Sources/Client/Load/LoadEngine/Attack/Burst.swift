@@ -1,5 +1,4 @@
 internal import HistoryChecker
-internal import LoadReport
 internal import Synchronization
 internal import Transport
 internal import Vocabulary
@@ -127,7 +126,9 @@ struct Burst {
             // If the server accepted a guess, it judged the guess, even if the share is wrong.
             let isFalseShare = if case .failure(.falseShare) = result { true } else { false }
             tally.answered(isFalseShare ? .valid : outcome, isRight: guess.isRight, at: ended)
-            self.run.recorder.record(Sample(.check, outcome, latency: ended - tally.start, serviceTime: ended - began))
+            self.run.recorder.record(
+                Sample(operation: .check, outcome: outcome, latency: ended - tally.start, serviceTime: ended - began)
+            )
         }
     }
 

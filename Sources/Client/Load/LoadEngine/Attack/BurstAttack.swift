@@ -2,7 +2,6 @@ internal import AdminProtocol
 internal import ConfigText
 internal import HostSystem
 internal import LabFiles
-package import LoadReport
 internal import Transport
 internal import Vocabulary
 internal import Wire

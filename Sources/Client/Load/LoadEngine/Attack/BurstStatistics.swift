@@ -1,5 +1,4 @@
 internal import Foundation
-internal import LoadReport
 
 /// Statistics on bursts: how often the right guess was accepted, compared with how often the policy allows it.
 package struct BurstStatistics: Hashable, Sendable {

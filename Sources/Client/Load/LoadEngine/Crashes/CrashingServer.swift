@@ -2,7 +2,6 @@ internal import Glibc
 internal import HostSystem
 package import Lab
 package import LabFiles
-package import LoadReport
 internal import Synchronization
 internal import Vocabulary
 

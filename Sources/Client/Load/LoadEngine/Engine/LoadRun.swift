@@ -1,5 +1,4 @@
 internal import ConfigText
-package import LoadReport
 internal import Synchronization
 package import Vocabulary
 

@@ -1,5 +1,4 @@
 internal import HistoryChecker
-internal import LoadReport
 internal import Synchronization
 internal import Transport
 internal import Vocabulary

@@ -1,4 +1,3 @@
-package import LoadReport
 internal import Synchronization
 internal import Vocabulary
 

@@ -1,4 +1,3 @@
-internal import LoadReport
 internal import Synchronization
 internal import Wire
 

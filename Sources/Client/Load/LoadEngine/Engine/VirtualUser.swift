@@ -1,5 +1,4 @@
 internal import HistoryChecker
-internal import LoadReport
 internal import Synchronization
 internal import Transport
 internal import Vocabulary
@@ -188,8 +187,8 @@ final class VirtualUser {
         guard due ?? start >= warmup || end < warmup else { return }
         self.lane.record(
             Sample(
-                operation,
-                outcome,
+                operation: operation,
+                outcome: outcome,
                 latency: end - (due ?? start),
                 serviceTime: end - start,
                 isExpected: self.isExpected(outcome, of: action)

@@ -1,6 +1,5 @@
 internal import Foundation
 internal import HostSystem
-internal import LoadReport
 internal import Secrets
 internal import Statements
 internal import Synchronization

@@ -1,7 +1,6 @@
 internal import ChildPrograms
 internal import HistoryChecker
 internal import HostSystem
-package import LoadReport
 internal import Subprocess
 internal import Synchronization
 internal import Vocabulary

@@ -1,6 +1,6 @@
 import ArgumentParser
 internal import HostSystem
-internal import LoadReport
+internal import LoadEngine
 
 struct MergeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -2,7 +2,6 @@ import ArgumentParser
 internal import Glibc
 internal import HostSystem
 internal import LoadEngine
-internal import LoadReport
 internal import Synchronization
 internal import Transport
 internal import Wire

@@ -1,6 +1,6 @@
 import ArgumentParser
 internal import HostSystem
-internal import LoadReport
+internal import LoadEngine
 
 struct ReportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

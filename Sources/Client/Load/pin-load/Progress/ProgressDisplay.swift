@@ -3,7 +3,6 @@ internal import Foundation
 internal import Glibc
 internal import HostSystem
 internal import LoadEngine
-internal import LoadReport
 internal import Synchronization
 
 /// The state of a running command, in parts.

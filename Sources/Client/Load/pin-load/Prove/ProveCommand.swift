@@ -1,7 +1,6 @@
 import ArgumentParser
 internal import HostSystem
 internal import LoadEngine
-internal import LoadReport
 
 struct ProveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -2,7 +2,6 @@ import ArgumentParser
 internal import ConfigText
 internal import HostSystem
 internal import LoadEngine
-internal import LoadReport
 internal import Transport
 internal import Vocabulary
 

@@ -1,7 +1,7 @@
 import ArgumentParser
 internal import ConfigText
 internal import HostSystem
-internal import LoadReport
+internal import LoadEngine
 
 /// Options for the thresholds of a run and its result files.
 struct ReportOptions: ParsableArguments {

@@ -2,7 +2,6 @@ internal import ConfigText
 internal import CoreMetrics
 internal import HostSystem
 internal import LoadEngine
-internal import LoadReport
 internal import MetricsEndpoint
 internal import Synchronization
 

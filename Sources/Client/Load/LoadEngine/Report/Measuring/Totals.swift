@@ -3,20 +3,20 @@
 /// Thresholds are evaluated on them during and after a run.
 package struct Totals: Sendable, Equatable {
     /// The measured time, excluding the warm-up and the wait for answers after the end of the plan.
-    package private(set) var duration: Duration = .zero
-    package private(set) var operations: [Operation: OperationFigures] = [:]
+    private(set) var duration: Duration = .zero
+    private(set) var operations: [Operation: OperationFigures] = [:]
     /// The number of operations that were due but not sent.
     package private(set) var unsent = 0
     /// The answers that no correct server would give, including those during the warm-up.
     package private(set) var violations = Violations()
     /// The CPU seconds used by the server process, or nil if never known.
-    package private(set) var serverCPUSeconds: Double?
+    private(set) var serverCPUSeconds: Double?
     /// The peak resident memory of the server process, or nil if never known.
-    package private(set) var serverPeakResidentBytes: Int?
+    private(set) var serverPeakResidentBytes: Int?
     /// The CPU seconds used by pin-load, or nil if never known.
-    package private(set) var toolCPUSeconds: Double?
+    private(set) var toolCPUSeconds: Double?
     /// The peak number of open connections at the end of an interval.
-    package private(set) var peakConnections = 0
+    private(set) var peakConnections = 0
     /// The number of verdicts within ``duration``.
     private var answeredInTime: [Operation: Int] = [:]
     /// The CPU times within ``duration`` in seconds, or nil if unknown.
@@ -28,14 +28,14 @@ package struct Totals: Sendable, Equatable {
     private var verificationCount = 0
 
     /// Creates empty sums.
-    package init() {}
+    init() {}
 
     package init(of intervals: some Sequence<Interval>) {
         for interval in intervals { self.add(interval) }
     }
 
     /// Sums up `intervals`, with warm-up and tail counted as measured time.
-    package init(ofAll intervals: some Sequence<Interval>) {
+    init(ofAll intervals: some Sequence<Interval>) {
         for var interval in intervals {
             (interval.isWarmup, interval.isTail) = (false, false)
             self.add(interval)
@@ -45,7 +45,7 @@ package struct Totals: Sendable, Equatable {
     /// Adds an interval.
     ///
     /// For a warm-up interval, only the violations are added, because a correct server causes none even then.
-    package mutating func add(_ interval: Interval) {
+    mutating func add(_ interval: Interval) {
         self.violations.add(interval.violations)
         guard !interval.isWarmup else { return }
         if !interval.isTail { self.duration += interval.end - interval.start }
@@ -80,10 +80,10 @@ package struct Totals: Sendable, Equatable {
     }
 
     /// The number of completed operations, successful or not.
-    package var count: Int { self.operations.values.reduce(0) { $0 + $1.count } }
+    var count: Int { self.operations.values.reduce(0) { $0 + $1.count } }
 
     /// The number of operations that ended with a verdict.
-    package var answered: Int { self.operations.values.reduce(0) { $0 + $1.answered } }
+    var answered: Int { self.operations.values.reduce(0) { $0 + $1.answered } }
 
     /// The verdicts per second, or nil if no time was measured.
     ///
@@ -92,7 +92,7 @@ package struct Totals: Sendable, Equatable {
     package var rate: Double? { self.rate(of: nil) }
 
     /// Returns the verdicts per second for one operation, or for all operations.
-    package func rate(of operation: Operation?) -> Double? {
+    func rate(of operation: Operation?) -> Double? {
         self.perSecond(operation.map { self.answeredInTime[$0] ?? 0 } ?? self.answeredInTime.values.reduce(0, +))
     }
 
@@ -123,7 +123,7 @@ package struct Totals: Sendable, Equatable {
     }
 
     /// The CPU time for one P-256 verification on the server's machine in µs, measured under load, or nil if unknown.
-    package var verificationMicroseconds: Double? {
+    var verificationMicroseconds: Double? {
         self.verificationCount > 0 ? self.verificationSum / Double(self.verificationCount) : nil
     }
 
@@ -131,7 +131,7 @@ package struct Totals: Sendable, Equatable {
     ///
     /// Every PIN check requires one signature to be verified. A server that verifies signatures in batches pays less
     /// for each.
-    package var verificationShare: Double? {
+    var verificationShare: Double? {
         guard let verification = self.verificationMicroseconds, let cost = self.serverCPUMicrosecondsPerOperation,
             cost > 0
         else { return nil }

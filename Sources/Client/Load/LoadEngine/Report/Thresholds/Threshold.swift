@@ -3,7 +3,7 @@ internal import ConfigText
 /// A condition on a metric of a run, for example `p99<20ms`, `errors<0.1%` or `check.valid>1000`.
 package struct Threshold: Sendable, Equatable {
     /// The required relation of the value to the limit.
-    package enum Relation: String, Sendable, CaseIterable {
+    enum Relation: String, Sendable, CaseIterable {
         case atMost = "<="
         case atLeast = ">="
         case equal = "=="
@@ -24,7 +24,7 @@ package struct Threshold: Sendable, Equatable {
     }
 
     /// The threshold as written, without spaces.
-    package let text: String
+    let text: String
     let metric: Metric
     let relation: Relation
     /// The limit in the metric's unit: µs, a fraction, a count, a rate per second, or bytes.
@@ -32,15 +32,15 @@ package struct Threshold: Sendable, Equatable {
     let isShare: Bool
 
     /// Returns the value in the metric's unit, or nil if nothing was measured.
-    package func value(of totals: Totals) -> Double? { self.metric.value(of: totals, asShare: self.isShare) }
+    func value(of totals: Totals) -> Double? { self.metric.value(of: totals, asShare: self.isShare) }
 
     /// Returns whether the condition is met so far, or nil if nothing was measured.
-    package func isMet(by totals: Totals) -> Bool? {
+    func isMet(by totals: Totals) -> Bool? {
         self.value(of: totals).map { self.relation.holds($0, self.limit) }
     }
 
     /// Returns the value with its unit.
-    package func valueText(of totals: Totals) -> String {
+    func valueText(of totals: Totals) -> String {
         self.value(of: totals).map { self.metric.text($0, asShare: self.isShare) } ?? "not measured"
     }
 
@@ -48,7 +48,7 @@ package struct Threshold: Sendable, Equatable {
     ///
     /// With `--abort-on-fail`, such a threshold ends the run at once. A rate or percentile can recover, so it ends the
     /// run only after several intervals.
-    package func isLost(by totals: Totals) -> Bool {
+    func isLost(by totals: Totals) -> Bool {
         guard self.metric.traits.onlyGrows, !self.isShare, let value = self.value(of: totals) else { return false }
         return switch self.relation {
         case .less: value >= self.limit
@@ -59,13 +59,13 @@ package struct Threshold: Sendable, Equatable {
 
     /// Returns whether the condition is not met yet but still can be, because a value that never decreases is below its
     /// limit.
-    package func isPending(by totals: Totals) -> Bool {
+    func isPending(by totals: Totals) -> Bool {
         self.metric.traits.onlyGrows && !self.isShare && self.isMet(by: totals) == false && !self.isLost(by: totals)
     }
 }
 
-package struct ThresholdResult: Sendable, Equatable, Codable {
-    package enum Verdict: String, Sendable, Codable {
+struct ThresholdResult: Sendable, Equatable, Codable {
+    enum Verdict: String, Sendable, Codable {
         case met, failed
         /// The run has no measurement for the threshold.
         ///
@@ -74,12 +74,12 @@ package struct ThresholdResult: Sendable, Equatable, Codable {
     }
 
     /// The threshold as written.
-    package let text: String
+    let text: String
     /// The value with its unit.
-    package let value: String
-    package let verdict: Verdict
+    let value: String
+    let verdict: Verdict
 
-    package init(_ threshold: Threshold, of totals: Totals) {
+    init(_ threshold: Threshold, of totals: Totals) {
         self.text = threshold.text
         self.value = threshold.valueText(of: totals)
         self.verdict = threshold.isMet(by: totals).map { $0 ? .met : .failed } ?? .unmeasured

@@ -1,20 +1,20 @@
 /// The configuration of a run: the command, plan, server and machine.
 package struct RunSetting: Sendable, Equatable, Codable {
     /// The words of the command line, starting with the program name.
-    package var command: [String]
+    var command: [String]
     /// The start time in ms since 1970.
-    package var startMilliseconds: Int64
-    package var seed: UInt64
+    var startMilliseconds: Int64
+    var seed: UInt64
     /// The host and port of the server.
-    package var target: String
+    var target: String
     /// The server's version and git commit id, or nil if unknown.
-    package var serverBuild: String?
+    var serverBuild: String?
     /// The version and git commit id of pin-load.
-    package var toolBuild: String
+    var toolBuild: String
     /// The versions of libraries that affect the result.
-    package var libraries: [String: String]
+    var libraries: [String: String]
     /// The plan as names and values, in the order used by reports.
-    package var plan: [PlanEntry]
+    var plan: [PlanEntry]
     package var machine: Machine
 
     package init(
@@ -61,8 +61,8 @@ package struct RunSetting: Sendable, Equatable, Codable {
 }
 
 package struct PlanEntry: Sendable, Equatable, Codable {
-    package let name: String
-    package let value: String
+    let name: String
+    let value: String
 
     package init(_ name: String, _ value: String) {
         self.name = name
@@ -71,19 +71,14 @@ package struct PlanEntry: Sendable, Equatable, Codable {
 }
 
 package struct Machine: Sendable, Equatable, Codable {
-    package var cpuModel: String
+    var cpuModel: String
     /// The number of processors available to pin-load.
     package var cores: Int
-    package var memoryBytes: Int
-    package var kernel: String
+    var memoryBytes: Int
+    var kernel: String
+}
 
-    package init(cpuModel: String, cores: Int, memoryBytes: Int, kernel: String) {
-        self.cpuModel = cpuModel
-        self.cores = cores
-        self.memoryBytes = memoryBytes
-        self.kernel = kernel
-    }
-
+extension Machine {
     /// Parses `/proc/cpuinfo`, `/proc/meminfo` and `/proc/sys/kernel/osrelease`.
     ///
     /// Missing values become `unknown`.

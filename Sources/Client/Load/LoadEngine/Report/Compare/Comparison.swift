@@ -1,24 +1,24 @@
 /// A comparison of an earlier run with a later one.
 package struct Comparison: Sendable {
     /// A metric of both runs.
-    package struct Row: Sendable, Equatable {
+    struct Row: Sendable, Equatable {
         /// The name, as used in thresholds.
-        package let name: String
+        let name: String
         /// The values in the metric's unit: µs, per second, a fraction of 1, bytes or a count.
-        package let before: Double?
-        package let after: Double?
+        let before: Double?
+        let after: Double?
         let metric: Metric
         let isShare: Bool
         /// The difference that chance could explain, in the same unit, or nil if the runs are too short to tell.
-        package let noise: Double?
+        let noise: Double?
 
         /// The later value divided by the earlier one, or nil if one of them is missing or the earlier one is zero.
-        package var ratio: Double? {
+        var ratio: Double? {
             guard let before, let after, before != 0 else { return nil }
             return after / before
         }
 
-        package var finding: Finding {
+        var finding: Finding {
             guard let before, let after else { return .incomparable }
             if before == after { return .same }
             guard let noise else { return .unknown }
@@ -29,7 +29,7 @@ package struct Comparison: Sendable {
     }
 
     /// The interpretation of a difference.
-    package enum Finding: String, Sendable {
+    enum Finding: String, Sendable {
         case same
         case withinNoise = "within noise"
         case better
@@ -43,17 +43,17 @@ package struct Comparison: Sendable {
     }
 
     /// A setting that differs between the two runs.
-    package struct Difference: Sendable, Equatable {
-        package let name: String
-        package let before: String?
-        package let after: String?
+    struct Difference: Sendable, Equatable {
+        let name: String
+        let before: String?
+        let after: String?
     }
 
     /// The runs that failed or did not complete their plan, with the reasons.
-    package let concerns: [String]
+    let concerns: [String]
     /// The differences in settings, ends and measured times.
-    package let differences: [Difference]
-    package let rows: [Row]
+    let differences: [Difference]
+    let rows: [Row]
     private let before: Side
     private let after: Side
 
@@ -208,7 +208,7 @@ extension Comparison.Row {
 /// `p99>+10%` fails if the metric increased by more than that, `rate<-5%` if it decreased by more.
 package struct ChangeLimit: Sendable, Equatable {
     /// The limit as written, without spaces.
-    package let text: String
+    let text: String
     let name: String
     let metric: Metric
     let isGrowth: Bool

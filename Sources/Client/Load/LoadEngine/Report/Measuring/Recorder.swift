@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 /// Each event loop records into its own ``Lane``. The lane's lock is contended only once per interval, when its counts
 /// are swapped for empty ones. Each operation is therefore counted in exactly one interval.
-package final class Recorder: Sendable {
+final class Recorder: Sendable {
     private struct State {
         var lanes: [Lane] = []
         var unsent = 0
@@ -15,14 +15,14 @@ package final class Recorder: Sendable {
     private let state = Mutex(State())
     private let shared: Lane
 
-    package init() {
+    init() {
         let shared = Lane()
         self.shared = shared
         self.state.withLock { $0.lanes = [shared] }
     }
 
     /// Returns a new lane for one event loop.
-    package func makeLane() -> Lane {
+    func makeLane() -> Lane {
         let lane = Lane()
         self.state.withLock { $0.lanes.append(lane) }
         return lane
@@ -31,18 +31,18 @@ package final class Recorder: Sendable {
     /// Records an operation from any thread.
     ///
     /// Event loops use ``Lane/record(_:)``.
-    package func record(_ sample: Sample) { self.shared.record(sample) }
+    func record(_ sample: Sample) { self.shared.record(sample) }
 
     /// Counts operations that were due while the maximum number was in flight.
-    package func recordUnsent(_ count: Int) { self.state.withLock { $0.unsent += count } }
+    func recordUnsent(_ count: Int) { self.state.withLock { $0.unsent += count } }
 
     /// Records an answer that no correct server would give.
-    package func recordViolation(_ text: String) { self.state.withLock { $0.violations.add(text) } }
+    func recordViolation(_ text: String) { self.state.withLock { $0.violations.add(text) } }
 
     /// Returns everything recorded since the last call.
     ///
     /// - Important: Calls must not overlap.
-    package func takeInterval(
+    func takeInterval(
         from start: Duration,
         to end: Duration,
         isWarmup: Bool = false,
@@ -78,7 +78,7 @@ package final class Recorder: Sendable {
 }
 
 /// The part of a recorder that a single event loop writes to.
-package final class Lane: Sendable {
+final class Lane: Sendable {
     private let counts = Mutex(LaneCounts())
 
     init() {}
@@ -86,7 +86,7 @@ package final class Lane: Sendable {
     /// Records one operation.
     ///
     /// Allocates only for the first operation of each kind.
-    package func record(_ sample: Sample) { self.counts.withLock { $0.record(sample) } }
+    func record(_ sample: Sample) { self.counts.withLock { $0.record(sample) } }
 
     /// Adds everything recorded since the last call to `sums`.
     func take(into sums: inout LaneCounts) {
@@ -99,32 +99,18 @@ package final class Lane: Sendable {
 }
 
 /// One completed operation.
-package struct Sample: Sendable {
-    package let operation: Operation
-    package let outcome: Outcome
+struct Sample: Sendable {
+    let operation: Operation
+    let outcome: Outcome
     /// The time since the operation was due, including any wait for a stalled server.
-    package let latency: Duration
+    let latency: Duration
     /// The time since the first byte was sent.
-    package let serviceTime: Duration
+    let serviceTime: Duration
     /// Whether this is the answer that the operation was meant to produce.
     ///
     /// A right PIN rejected because of a block is unexpected but correct. An answer that no correct server would give
     /// is also a violation; see ``Recorder/recordViolation(_:)``.
-    package let isExpected: Bool
-
-    package init(
-        _ operation: Operation,
-        _ outcome: Outcome,
-        latency: Duration,
-        serviceTime: Duration,
-        isExpected: Bool = true
-    ) {
-        self.operation = operation
-        self.outcome = outcome
-        self.latency = latency
-        self.serviceTime = serviceTime
-        self.isExpected = isExpected
-    }
+    var isExpected = true
 }
 
 /// The counts for a lane, in arrays indexed by rank.

@@ -8,7 +8,7 @@ package struct Latencies: Sendable, Equatable {
     /// One hour.
     ///
     /// Longer times are counted as one hour.
-    package static let highest: UInt64 = 3_600_000_000
+    static let highest: UInt64 = 3_600_000_000
 
     /// A range of times that the histogram does not distinguish, with the number of times in it.
     package struct Cell: Sendable, Equatable {
@@ -26,7 +26,7 @@ package struct Latencies: Sendable, Equatable {
     private static let layout: Histogram<UInt64> = Self.emptyHistogram()
 
     /// Creates an empty distribution.
-    package init() {}
+    init() {}
 
     /// Copies the counts from a histogram with the same number of significant digits.
     init<Count>(_ histogram: Histogram<Count>) {
@@ -45,16 +45,16 @@ package struct Latencies: Sendable, Equatable {
     /// The number of times.
     package var count: Int { Int(self.cells.reduce(0) { $0 + $1.count }) }
 
-    package var isEmpty: Bool { self.cells.isEmpty }
+    var isEmpty: Bool { self.cells.isEmpty }
 
     /// The longest time in µs, to three significant digits, or nil if empty.
     package var max: UInt64? { self.cells.last?.value }
 
     /// The shortest time in µs, to three significant digits, or nil if empty.
-    package var min: UInt64? { self.cells.first.map { Self.layout.lowestEquivalentForValue($0.value) } }
+    var min: UInt64? { self.cells.first.map { Self.layout.lowestEquivalentForValue($0.value) } }
 
     /// The mean in µs, or nil if empty.
-    package var mean: Double? {
+    var mean: Double? {
         guard !self.isEmpty else { return nil }
         let sum = self.cells.reduce(0.0) {
             $0 + Double(Self.layout.medianEquivalentForValue($1.value)) * Double($1.count)
@@ -75,7 +75,7 @@ package struct Latencies: Sendable, Equatable {
         return self.max
     }
 
-    package mutating func add(_ other: Latencies) {
+    mutating func add(_ other: Latencies) {
         guard !self.isEmpty else {
             self = other
             return

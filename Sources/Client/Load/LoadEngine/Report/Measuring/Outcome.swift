@@ -37,11 +37,11 @@ package enum Outcome: Hashable, Sendable {
     case failed(String)
 
     /// No answer arrived within the timeout.
-    package static let timeout = Outcome.failed("timeout")
+    static let timeout = Outcome.failed("timeout")
     /// No connection was established within the timeout.
-    package static let connectTimeout = Outcome.failed("connect:timeout")
+    static let connectTimeout = Outcome.failed("connect:timeout")
     /// The run was interrupted while the operation was in flight.
-    package static let interrupted = Outcome.failed("interrupted")
+    static let interrupted = Outcome.failed("interrupted")
 
     /// The verdicts, in the order used by every report.
     package static let answers: [Outcome] = [.valid, .wrong, .blocked, .blockedPermanently, .changed, .registered]
@@ -50,13 +50,13 @@ package enum Outcome: Hashable, Sendable {
     package var isFailure: Bool { if case .failed = self { true } else { false } }
 
     /// Whether the outcome is an error: any failure except an interruption of the run.
-    package var isError: Bool { self.isFailure && self != .interrupted }
+    var isError: Bool { self.isFailure && self != .interrupted }
 
     /// Whether the operation's time is included in the distribution.
     ///
     /// Answers, timeouts and interrupted operations are timed, because omitting the longest waits would flatter the
     /// server. A refused connection is only counted, because its short time would flatter the server too.
-    package var isTimed: Bool {
+    var isTimed: Bool {
         !self.isFailure || self == .timeout || self == .connectTimeout || self == .interrupted
     }
 }
@@ -116,7 +116,7 @@ extension Outcome: Comparable {
 
 extension Outcome {
     /// All failure reasons, used to detect a mistyped reason in a threshold.
-    package static let failureReasons =
+    static let failureReasons =
         [
             "no-route", "refused", "timeout", "untrusted", "wrong-name", "no-common-protocol", "tls-alert", "closed",
             "tls-broken",

@@ -10,7 +10,7 @@ package struct Interval: Sendable, Equatable, Codable {
     /// Whether the interval comes after the end of the plan or of the run.
     ///
     /// Answers to operations still in flight are counted, but the duration of the interval is not.
-    package var isTail: Bool
+    var isTail: Bool
     package var stage: String?
     /// Counts and times by operation.
     ///
@@ -27,7 +27,7 @@ package struct Interval: Sendable, Equatable, Codable {
         case isTail = "tail"
     }
 
-    package init(
+    init(
         from start: Duration,
         to end: Duration,
         isWarmup: Bool = false,
@@ -74,7 +74,7 @@ package struct OperationFigures: Sendable, Equatable, Codable {
     /// The times since the operations were due, for every outcome with ``Outcome/isTimed``.
     package var latency = Latencies()
     /// The times since the same operations were sent.
-    package var serviceTime = Latencies()
+    var serviceTime = Latencies()
 
     private enum CodingKeys: String, CodingKey {
         case outcomes, unexpected
@@ -83,15 +83,15 @@ package struct OperationFigures: Sendable, Equatable, Codable {
     }
 
     /// The number of completed operations, successful or not.
-    package var count: Int { self.outcomes.values.reduce(0, +) }
+    var count: Int { self.outcomes.values.reduce(0, +) }
 
     /// The number of operations that ended without a verdict, except those interrupted by the end of the run.
-    package var failures: Int { self.outcomes.reduce(0) { $0 + ($1.key.isError ? $1.value : 0) } }
+    var failures: Int { self.outcomes.reduce(0) { $0 + ($1.key.isError ? $1.value : 0) } }
 
     /// The number of operations that ended with a verdict.
-    package var answered: Int { self.outcomes.reduce(0) { $0 + ($1.key.isFailure ? 0 : $1.value) } }
+    var answered: Int { self.outcomes.reduce(0) { $0 + ($1.key.isFailure ? 0 : $1.value) } }
 
-    package mutating func add(_ other: OperationFigures) {
+    mutating func add(_ other: OperationFigures) {
         self.outcomes.merge(other.outcomes, uniquingKeysWith: +)
         self.unexpected += other.unexpected
         self.latency.add(other.latency)
@@ -102,19 +102,17 @@ package struct OperationFigures: Sendable, Equatable, Codable {
 /// The number of answers that no correct server would give, with descriptions of the first few.
 package struct Violations: Sendable, Equatable, Codable {
     /// The maximum number of descriptions to keep, because a broken server can cause millions of violations.
-    package static let exampleLimit = 20
+    static let exampleLimit = 20
 
     package private(set) var count = 0
-    package private(set) var examples: [String] = []
+    private(set) var examples: [String] = []
 
-    package init() {}
-
-    package mutating func add(_ text: String) {
+    mutating func add(_ text: String) {
         self.count += 1
         if self.examples.count < Self.exampleLimit { self.examples.append(text) }
     }
 
-    package mutating func add(_ other: Violations) {
+    mutating func add(_ other: Violations) {
         self.count += other.count
         self.examples += other.examples.prefix(max(Self.exampleLimit - self.examples.count, 0))
     }
@@ -135,9 +133,9 @@ extension Duration {
 /// Unknown values are nil.
 package struct Gauges: Sendable, Equatable, Codable {
     /// The number of open connections, including idle ones.
-    package var connections: Int
+    package var connections = 0
     /// The number of operations sent but not yet answered.
-    package var inFlight: Int
+    package var inFlight = 0
     /// The planned arrival rate in operations per second, or nil in a closed loop.
     package var plannedRate: Double?
     /// The CPU seconds used by the server process in this interval.
@@ -146,23 +144,5 @@ package struct Gauges: Sendable, Equatable, Codable {
     /// The CPU seconds used by pin-load in this interval.
     package var toolCPUSeconds: Double?
     /// The CPU microseconds needed for one P-256 verification on the server's machine, measured in this interval.
-    package var verificationMicroseconds: Double?
-
-    package init(
-        connections: Int = 0,
-        inFlight: Int = 0,
-        plannedRate: Double? = nil,
-        serverCPUSeconds: Double? = nil,
-        serverResidentBytes: Int? = nil,
-        toolCPUSeconds: Double? = nil,
-        verificationMicroseconds: Double? = nil
-    ) {
-        self.connections = connections
-        self.inFlight = inFlight
-        self.plannedRate = plannedRate
-        self.serverCPUSeconds = serverCPUSeconds
-        self.serverResidentBytes = serverResidentBytes
-        self.toolCPUSeconds = toolCPUSeconds
-        self.verificationMicroseconds = verificationMicroseconds
-    }
+    var verificationMicroseconds: Double?
 }

@@ -234,7 +234,7 @@ extension Totals {
 /// A table that only some kinds of runs have, for example an attack.
 package struct ReportSection: Sendable, Equatable, Codable {
     /// The result of the check reported in the section.
-    package enum Verdict: String, Sendable, Codable {
+    enum Verdict: String, Sendable, Codable {
         case passed
         /// The check failed, and so did the run.
         case failed
@@ -243,7 +243,7 @@ package struct ReportSection: Sendable, Equatable, Codable {
     }
 
     /// A table cell, with its unit.
-    package enum Value: Hashable, Sendable {
+    enum Value: Hashable, Sendable {
         case text(String)
         case count(Int)
         case number(Double)
@@ -252,24 +252,16 @@ package struct ReportSection: Sendable, Equatable, Codable {
         case micros(Int64)
     }
 
-    package let title: String
+    let title: String
     /// The result in one sentence, or an empty string if there is no result.
-    package let summary: String
-    package let columns: [String]
+    var summary = ""
+    let columns: [String]
     /// The rows, each with one value per column.
-    package let rows: [[Value]]
-    package let verdict: Verdict
-
-    package init(title: String, summary: String = "", columns: [String], rows: [[Value]], verdict: Verdict = .neutral) {
-        self.title = title
-        self.summary = summary
-        self.columns = columns
-        self.rows = rows
-        self.verdict = verdict
-    }
+    let rows: [[Value]]
+    var verdict: Verdict = .neutral
 
     /// Returns the second value in the row with this name, for a table whose first column holds names.
-    package subscript(name: String) -> Value? {
+    subscript(name: String) -> Value? {
         self.rows.first { $0.count > 1 && $0[0] == .text(name) }?[1]
     }
 }
@@ -279,7 +271,7 @@ extension ReportSection.Value: Codable {
         case text, count, number, share, micros
     }
 
-    package func encode(to encoder: any Encoder) throws {
+    func encode(to encoder: any Encoder) throws {
         var fields = encoder.container(keyedBy: Key.self)
         switch self {
         case .text(let text): try fields.encode(text, forKey: .text)
@@ -290,7 +282,7 @@ extension ReportSection.Value: Codable {
         }
     }
 
-    package init(from decoder: any Decoder) throws {
+    init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: Key.self)
         switch fields.allKeys.first {
         case .text: self = .text(try fields.decode(String.self, forKey: .text))

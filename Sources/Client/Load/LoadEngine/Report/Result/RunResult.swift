@@ -2,17 +2,17 @@ internal import ConfigText
 internal import FoundationEssentials
 
 package struct RunResult: Sendable, Equatable {
-    package var setting: RunSetting
+    var setting: RunSetting
     /// The intervals in chronological order, including the warm-up.
-    package var intervals: [Interval] { didSet { self.totals = Totals(of: self.intervals) } }
+    var intervals: [Interval] { didSet { self.totals = Totals(of: self.intervals) } }
     /// The sums over ``intervals``.
-    package private(set) var totals: Totals
-    package var thresholds: [ThresholdResult]
-    package var end: RunEnd
-    package var markers: [Marker]
-    package var sections: [ReportSection]
+    private(set) var totals: Totals
+    var thresholds: [ThresholdResult]
+    var end: RunEnd
+    var markers: [Marker]
+    var sections: [ReportSection]
     /// Facts that limit the validity of the measurements, for example a CPU shortage.
-    package var notes: [String]
+    var notes: [String]
 
     package init(
         setting: RunSetting,
@@ -34,9 +34,9 @@ package struct RunResult: Sendable, Equatable {
         self.notes = notes
     }
 
-    package var measuredIntervals: [Interval] { self.intervals.filter { !$0.isWarmup } }
+    var measuredIntervals: [Interval] { self.intervals.filter { !$0.isWarmup } }
 
-    package var isSuccess: Bool { self.failures.isEmpty }
+    var isSuccess: Bool { self.failures.isEmpty }
 
     /// The exit code of `pin-load run`.
     package var exitCode: Int32 {
@@ -58,16 +58,16 @@ package enum RunEnd: String, Sendable, Equatable, Codable, CaseIterable {
 /// An event during a run, drawn as a vertical line in the plots.
 package struct Marker: Sendable, Equatable, Codable {
     private let atMicros: Int64
-    package let text: String
+    let text: String
 
     /// - Parameter at: The time since the start of the run.
-    package init(at: Duration, _ text: String) {
+    init(at: Duration, _ text: String) {
         self.atMicros = at.inMicroseconds
         self.text = text
     }
 
     /// The time since the start of the run.
-    package var at: Duration { .microseconds(self.atMicros) }
+    var at: Duration { .microseconds(self.atMicros) }
 }
 
 extension RunResult {
@@ -165,7 +165,7 @@ extension RunResult {
     static let schemaVersion = 2
 
     /// The JSON described by docs/load-result.schema.json, with a newline at the end.
-    package var jsonText: String { JSONText.encoded(self) + "\n" }
+    var jsonText: String { JSONText.encoded(self) + "\n" }
 
     package init(json: [UInt8]) throws(RunResultError) {
         let data = Data(json)
