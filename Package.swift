@@ -209,20 +209,18 @@ let client: [Target] = [
         WalletFlows Wire NIOCore NIOPosix Subprocess
         """
     ),
-    .module("Sources/Client/Wallet/TerminalApp", "HostSystem SimulatedPhone Vocabulary WalletCore WalletFlows"),
     .module(
         "Sources/Client/Wallet/Scenarios",
         """
-        AdminProtocol ConfigText HostSystem Lab LabFiles Secrets SimulatedPhone TerminalApp Transport Vocabulary \
-        WalletCore WalletFlows Wire Mustache Yams
+        AdminProtocol ConfigText HostSystem Lab LabFiles Secrets SimulatedPhone Transport Vocabulary WalletCore \
+        WalletFlows Wire Mustache Yams
         """,
         resources: [.embedInCode("Resources")]
     ),
     .program(
         "Sources/Client/Wallet/wallet",
         """
-        ConfigText HostSystem Scenarios SimulatedPhone TerminalApp Vocabulary WalletCore WalletFlows ArgumentParser \
-        UnixSignals
+        ConfigText HostSystem Scenarios SimulatedPhone Vocabulary WalletCore WalletFlows ArgumentParser UnixSignals
         """
     ),
     .module("Sources/Client/Load/HistoryChecker", "Vocabulary"),
@@ -331,12 +329,12 @@ let tests: [Target] = [
         "WalletCoreTests",
         "Lab Secrets SimulatedPhone Statements TestSupport Transport Vocabulary WalletCore WalletFlows Wire"
     ),
-    .tests("TerminalAppTests", "HostSystem TerminalApp TestSupport Vocabulary WalletFlows"),
+    .tests("TerminalAppTests", "HostSystem SimulatedPhone TestSupport Vocabulary WalletFlows"),
     .tests(
         "ScenariosTests",
         """
         ConfigText HostSystem LabFiles remote-pin-lab remote-pin-server Scenarios ServerSettings SimulatedPhone \
-        TerminalApp TestSupport Vocabulary WalletCore WalletFlows
+        TestSupport Vocabulary WalletCore WalletFlows
         """
     ),
     .tests("HistoryCheckerTests", "HistoryChecker TestSupport Vocabulary"),

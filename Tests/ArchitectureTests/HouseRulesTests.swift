@@ -196,6 +196,10 @@ struct HouseRulesTests {
                 "Sources/Client/Load/LoadEngine/Report",
                 ["ConfigText", "Foundation", "FoundationEssentials", "Histogram", "Mustache", "Synchronization"]
             ),
+            (
+                "Sources/Client/Wallet/SimulatedPhone/Terminal",
+                ["HostSystem", "Synchronization", "Vocabulary", "WalletCore", "WalletFlows"]
+            ),
             ("Sources/Client/Wallet/WalletFlows/Device", ["Secrets", "Vocabulary"]),
         ] {
             let files = try self.tree.files(below: folder)

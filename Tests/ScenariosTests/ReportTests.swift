@@ -1,7 +1,7 @@
 import ConfigText
 import Foundation
 import FoundationXML
-import TerminalApp
+import SimulatedPhone
 import Testing
 import WalletFlows
 

@@ -2,7 +2,6 @@ import HostSystem
 import LabFiles
 import SimulatedPhone
 import Synchronization
-import TerminalApp
 import TestSupport
 import Testing
 import WalletCore

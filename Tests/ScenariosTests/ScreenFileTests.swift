@@ -4,7 +4,7 @@ import Vocabulary
 import WalletFlows
 
 @testable import Scenarios
-@testable import TerminalApp
+@testable import SimulatedPhone
 
 @Suite("Files of whole screens")
 struct ScreenFileTests {

@@ -1,5 +1,5 @@
 import Foundation
-import TerminalApp
+import SimulatedPhone
 import TestSupport
 import Testing
 import WalletFlows

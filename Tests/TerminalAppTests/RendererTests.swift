@@ -1,4 +1,4 @@
-@testable import TerminalApp
+@testable import SimulatedPhone
 import HostSystem
 import Testing
 import TestSupport

@@ -1,6 +1,6 @@
 internal import ConfigText
 internal import HostSystem
-internal import TerminalApp
+internal import SimulatedPhone
 
 /// Renders a run's screens as an asciinema recording (format 2) with one frame per step.
 package enum CastReport {

@@ -1,6 +1,6 @@
 internal import HostSystem
 internal import Mustache
-internal import TerminalApp
+internal import SimulatedPhone
 internal import WalletFlows
 
 /// Renders a run as self-contained HTML pages without scripts or network access: an overview and a page per scenario.

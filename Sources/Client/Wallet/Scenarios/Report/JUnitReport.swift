@@ -1,4 +1,4 @@
-internal import TerminalApp
+internal import SimulatedPhone
 internal import WalletFlows
 
 /// Formats results as JUnit XML for CI servers: one test suite per folder and one test case per scenario.

@@ -1,6 +1,6 @@
 internal import ConfigText
 internal import Foundation
-package import TerminalApp
+package import SimulatedPhone
 internal import Vocabulary
 
 package struct ScenarioResult: Hashable, Sendable {

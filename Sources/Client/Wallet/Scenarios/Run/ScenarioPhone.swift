@@ -1,6 +1,5 @@
 internal import SimulatedPhone
 internal import Synchronization
-internal import TerminalApp
 internal import Vocabulary
 internal import WalletCore
 internal import WalletFlows

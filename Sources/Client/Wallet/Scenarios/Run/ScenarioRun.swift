@@ -1,6 +1,5 @@
 internal import HostSystem
 internal import SimulatedPhone
-internal import TerminalApp
 internal import Vocabulary
 internal import WalletFlows
 

@@ -1,6 +1,6 @@
 internal import Foundation
 internal import HostSystem
-package import TerminalApp
+package import SimulatedPhone
 
 /// Runs scenarios concurrently and returns the results in the original order.
 ///

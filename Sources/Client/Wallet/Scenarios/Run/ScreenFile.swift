@@ -1,6 +1,6 @@
 internal import HostSystem
 internal import Synchronization
-internal import TerminalApp
+internal import SimulatedPhone
 internal import WalletFlows
 
 /// A file of `expect screen`: whole screens as text, in every language and at two sizes of the terminal.

@@ -2,7 +2,6 @@ import ArgumentParser
 internal import HostSystem
 internal import SimulatedPhone
 internal import Scenarios
-internal import TerminalApp
 internal import WalletFlows
 
 struct AppCommand: PhoneCommand {

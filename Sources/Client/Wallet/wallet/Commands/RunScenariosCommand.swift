@@ -4,7 +4,6 @@ internal import HostSystem
 internal import SimulatedPhone
 internal import Scenarios
 internal import Synchronization
-internal import TerminalApp
 internal import UnixSignals
 
 struct RunScenariosCommand: AsyncParsableCommand {

@@ -1,5 +1,4 @@
 package import WalletFlows
-package import SimulatedPhone
 internal import Vocabulary
 
 /// The visible state of a phone at a given moment, used as input by the renderer.
@@ -30,7 +29,7 @@ package struct Picture: Hashable, Sendable {
     /// The index of the selected action.
     package var selected: Int?
     /// The link being typed, if any.
-    package var link: LinkEntry?
+    var link: LinkEntry?
     /// The key help shown at the bottom, if it is not the terminal app's.
     package var help: [String]?
     /// The latest message that is not part of a screen, shown at the bottom.
@@ -64,11 +63,9 @@ package struct Picture: Hashable, Sendable {
     var keys: KeyMap { KeyMap(self.screen, self.words) }
 
     /// A link being typed, and where it supposedly comes from.
-    package struct LinkEntry: Hashable, Sendable {
-        package var text = ""
-        package var source = IncomingLink.Source.app
-
-        package init() {}
+    struct LinkEntry: Hashable, Sendable {
+        var text = ""
+        var source = IncomingLink.Source.app
     }
 }
 

@@ -1,5 +1,4 @@
 package import HostSystem
-package import SimulatedPhone
 internal import Synchronization
 package import WalletCore
 
