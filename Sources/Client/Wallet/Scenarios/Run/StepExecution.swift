@@ -52,12 +52,12 @@ extension ScenarioRun {
         switch action {
         case .launch(let link):
             let link = try link.map { (link) throws(StepProblem) in try self.incoming(link) }
-            try await self.act { (phone) throws(PhoneError) in try await phone.launch(opening: link) }
+            try await self.act(.launch(link))
         case .resume(let link):
             let link = try link.map { (link) throws(StepProblem) in try self.incoming(link) }
-            try await self.act { (phone) throws(PhoneError) in try await phone.resume(opening: link) }
+            try await self.act(.resume(link))
         case .background(let duration):
-            try await self.act { (phone) throws(PhoneError) in try await phone.background() }
+            try await self.act(.background)
             if let duration { try await self.advance(by: duration) }
         case .killApp(atWrite: .some(let number)):
             try self.current.checkCrash()
@@ -67,29 +67,27 @@ extension ScenarioRun {
             self.current.process.restart()
             await phone.endProcess()
         case .tap(let actions):
-            for action in actions {
-                try await self.act { (phone) throws(PhoneError) in try await phone.tap(action) }
-            }
+            for action in actions { try await self.act(.tap(action)) }
         case .enter(let pins):
             for pin in pins { try await self.enter(pin) }
         case .present(let presentations):
             for presentation in presentations { try await self.present(presentation) }
         case .link(let link):
             let link = try self.incoming(link)
-            try await self.act { (phone) throws(PhoneError) in try await phone.open(link) }
+            try await self.act(.open(link))
         case .hostSession(let session):
-            try await self.act { (phone) throws(PhoneError) in try await phone.setHostSession(session) }
+            try await self.act(.hostSession(session))
         case .confirm(let title, let details):
             let confirmation = try self.confirmation(title, details)
-            try await self.act { (phone) throws(PhoneError) in try await phone.confirm(confirmation) }
+            try await self.act(.confirm(confirmation))
         default: return
         }
     }
 
     /// Executes an action on the current phone's app.
-    func act(_ body: (Phone) async throws(PhoneError) -> Screen) async throws(StepProblem) {
+    func act(_ action: PhoneAction) async throws(StepProblem) {
         do throws(PhoneError) {
-            _ = try await body(self.current.phone)
+            try await self.current.phone.perform(action)
         } catch {
             guard !self.current.process.isDead else {
                 await self.current.settle()
@@ -130,18 +128,19 @@ extension ScenarioRun {
 
     func enter(_ pin: String) async throws(StepProblem) {
         let pin = try self.filled(pin)
-        try await self.act { (phone) throws(PhoneError) in try await phone.enter(PINInput(typed: Array(pin.utf8))) }
+        try await self.act(.enter(PINInput(typed: Array(pin.utf8))))
     }
 
     func present(_ presentation: Presentation) async throws(StepProblem) {
-        try await self.act { (phone) throws(PhoneError) in try await phone.present(presentation) }
+        try await self.act(.present(presentation))
     }
 
     /// Advances the clock of the server and the phones, and refreshes the app if it is running.
     private func advance(by duration: Duration) async throws(StepProblem) {
         try await self.world.requireLab().advance(by: duration)
         guard await self.current.phone.isRunning else { return }
-        try await self.act { (phone) throws(PhoneError) in await phone.refresh() }
+        await self.current.phone.refresh()
+        await self.current.settle()
     }
 
     private func change(_ change: DeviceChange) throws(StepProblem) {
@@ -207,9 +206,7 @@ extension ScenarioRun {
     func setUp(_ setUp: SetUp) async throws(StepProblem) {
         // The longest setup has thirteen screens. The limit is for a setup that gets stuck on one of them.
         for _ in 0..<20 {
-            if await !self.current.phone.isInFront {
-                try await self.act { (phone) throws(PhoneError) in try await phone.resume() }
-            }
+            if await !self.current.phone.isInFront { try await self.act(.resume()) }
             let screen = await self.current.phone.screen
             guard try await self.answer(setUp, from: screen) else { return self.current.recorder.clearTrace() }
         }
@@ -239,9 +236,7 @@ extension ScenarioRun {
 
     /// Brings the app to the foreground if necessary and answers its prompts for the PIN and biometrics.
     func unlock(_ pin: String) async throws(StepProblem) {
-        if await !self.current.phone.isInFront {
-            try await self.act { (phone) throws(PhoneError) in try await phone.resume() }
-        }
+        if await !self.current.phone.isInFront { try await self.act(.resume()) }
         for _ in 0..<3 {
             switch await self.current.phone.screen.step {
             case "UC2.3/1.3": try await self.enter(pin)
@@ -257,7 +252,7 @@ extension ScenarioRun {
     }
 
     private func tap(_ action: ActionID) async throws(StepProblem) {
-        try await self.act { (phone) throws(PhoneError) in try await phone.tap(action) }
+        try await self.act(.tap(action))
     }
 }
 

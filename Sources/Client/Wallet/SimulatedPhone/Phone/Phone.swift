@@ -7,13 +7,13 @@ package import WalletCore
 /// A simulated phone, consisting of its home, its device, and the app, which may or may not be running.
 ///
 ///     let phone = try Phone(PhoneHome("phone"), WalletSettings(lab: "lab"))
-///     try await phone.launch()
-///     try await phone.tap(.skip)
-///     try await phone.enter(PINInput(typed: digits))
+///     try await phone.perform(.launch())
+///     try await phone.perform(.tap(.skip))
+///     try await phone.perform(.enter(PINInput(typed: digits)))
 ///
-/// The app's process is represented by a ``Wallet``. It is created from the contents of the home by
-/// ``launch(opening:)`` and released by ``endProcess()``. Calls run one at a time: a call made while another is in
-/// progress waits and is not rejected. Every method returns the resulting screen.
+/// The app's process is represented by a ``Wallet``. It is created from the contents of the home by a
+/// ``PhoneAction/launch(_:)`` and released by ``endProcess()``. Calls run one at a time: a call made while another is
+/// in progress waits and is not rejected. Every method returns the resulting screen.
 package actor Phone {
     package nonisolated let home: PhoneHome
     package nonisolated let device: SimulatedDevice
@@ -40,7 +40,7 @@ package actor Phone {
     package struct Behavior: Hashable, Sendable {
         /// Whether to skip the splash screen, for scripts and scenarios.
         package var skipsSplash: Bool
-        /// Whether prompts that a normal sensor would answer wait for ``Phone/present(_:)`` instead.
+        /// Whether prompts that a normal sensor would answer wait for ``PhoneAction/present(_:)`` instead.
         package var asksPerson: Bool
 
         package init(skipsSplash: Bool = false, asksPerson: Bool = false) {
@@ -95,12 +95,34 @@ package actor Phone {
         }
     }
 
-    /// Starts the app in a new, locked process (UC1.2/1.1a).
-    ///
-    /// Terminates the previous process first if it is still running.
+    /// Performs an action and reports it to the observer of actions.
     @discardableResult
-    package func launch(opening link: IncomingLink? = nil) async throws(PhoneError) -> Screen {
-        try await self.start(.launch(link), opening: link)
+    package func perform(_ action: PhoneAction) async throws(PhoneError) -> Screen {
+        switch action {
+        case .launch(let link): return try await self.start(action, opening: link)
+        case .resume(let link): return try await self.comeToFront(action, opening: link)
+        case .open(let link): return try await self.comeToFront(action, opening: link)
+        case .background:
+            return try await self.act(action) { wallet in
+                if !self.isInBackground { await wallet.background() }
+                self.isInBackground = true
+                return await wallet.screen
+            }
+        case .endProcess:
+            await self.endProcess()
+            return .none
+        case .tap(let id): return try await self.inFront(action) { wallet in try await wallet.perform(id) }
+        case .enter(let input): return try await self.inFront(action) { wallet in try await wallet.enter(input) }
+        case .present(let presentation):
+            return try await self.inFront(action) { wallet in try await wallet.present(presentation) }
+        case .hostSession(let session):
+            return try await self.act(action) { wallet in
+                await wallet.setHostSession(session)
+                return await wallet.screen
+            }
+        case .confirm(let request):
+            return try await self.inFront(action) { wallet in try await wallet.confirm(request) }
+        }
     }
 
     /// Starts the app's process as part of an action.
@@ -136,35 +158,11 @@ package actor Phone {
         actions.end(action, hasEffect ? state : nil, self.device.profile)
     }
 
-    /// Brings the app to the foreground (UC1.2/1.1b), or launches it if it is not running.
-    @discardableResult
-    package func resume(opening link: IncomingLink? = nil) async throws(PhoneError) -> Screen {
-        try await self.comeToFront(.resume(link), opening: link)
-    }
-
     private func comeToFront(_ action: PhoneAction, opening link: IncomingLink?) async throws(PhoneError) -> Screen {
         guard self.isRunning else { return try await self.start(action, opening: link) }
         return try await self.act(action) { wallet in
             self.isInBackground = false
             return await wallet.resume(opening: link)
-        }
-    }
-
-    /// Opens a link in the app, which is brought to the foreground or launched.
-    @discardableResult
-    package func open(_ link: IncomingLink) async throws(PhoneError) -> Screen {
-        try await self.comeToFront(.open(link), opening: link)
-    }
-
-    /// Sends the app to the background.
-    ///
-    /// Its process keeps running.
-    @discardableResult
-    package func background() async throws(PhoneError) -> Screen {
-        try await self.act(.background) { wallet in
-            if !self.isInBackground { await wallet.background() }
-            self.isInBackground = true
-            return await wallet.screen
         }
     }
 
@@ -196,42 +194,6 @@ package actor Phone {
         } catch {
             throw PhoneError(error)
         }
-    }
-
-    @discardableResult
-    package func tap(_ action: ActionID) async throws(PhoneError) -> Screen {
-        try await self.inFront(.tap(action)) { wallet in try await wallet.perform(action) }
-    }
-
-    /// Enters a PIN.
-    ///
-    /// The current screen must ask for one.
-    @discardableResult
-    package func enter(_ input: PINInput) async throws(PhoneError) -> Screen {
-        try await self.inFront(.enter(input)) { wallet in try await wallet.enter(input) }
-    }
-
-    /// Presents an input to the open system prompt.
-    @discardableResult
-    package func present(_ presentation: Presentation) async throws(PhoneError) -> Screen {
-        try await self.inFront(.present(presentation)) { wallet in try await wallet.present(presentation) }
-    }
-
-    /// Sets or clears the host application's operation in progress.
-    ///
-    /// It ends with the app's process.
-    @discardableResult
-    package func setHostSession(_ session: HostSession?) async throws(PhoneError) -> Screen {
-        try await self.act(.hostSession(session)) { wallet in
-            await wallet.setHostSession(session)
-            return await wallet.screen
-        }
-    }
-
-    /// Asks the user to confirm an action of the host application.
-    @discardableResult
-    package func confirm(_ confirmation: ConfirmationRequest) async throws(PhoneError) -> Screen {
-        try await self.inFront(.confirm(confirmation)) { wallet in try await wallet.confirm(confirmation) }
     }
 
     /// Opens the screen for a one-shot command.

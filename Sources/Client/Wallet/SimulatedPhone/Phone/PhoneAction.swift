@@ -5,14 +5,23 @@ package import WalletCore
 
 /// An action by the user or the operating system.
 package enum PhoneAction: Sendable {
-    case launch(IncomingLink?)
-    case resume(IncomingLink?)
+    /// Starts the app in a new, locked process (UC1.2/1.1a), after terminating the previous one.
+    case launch(IncomingLink? = nil)
+    /// Brings the app to the foreground (UC1.2/1.1b), or launches it if it is not running.
+    case resume(IncomingLink? = nil)
+    /// Opens a link in the app, which is brought to the foreground or launched.
     case open(IncomingLink)
-    case background, endProcess
+    /// Sends the app to the background, where its process keeps running.
+    case background
+    case endProcess
     case tap(ActionID)
+    /// Enters a PIN, for which the current screen must ask.
     case enter(PINInput)
+    /// Presents an input to the open system prompt.
     case present(Presentation)
+    /// Sets or clears the host application's operation in progress, which ends with the app's process.
     case hostSession(HostSession?)
+    /// Asks the user to confirm an action of the host application.
     case confirm(ConfirmationRequest)
 }
 

@@ -49,7 +49,7 @@ package actor TerminalApp {
                 try? await Task.sleep(for: .milliseconds(200))
             }
         }
-        self.begin { phone in try await phone.launch(opening: link) }
+        self.begin(.launch(link))
         for await _ in self.wakeups {
             await self.update()
             if self.isDone { break }
@@ -102,16 +102,16 @@ package actor TerminalApp {
     }
 
     /// Starts a call to the phone without blocking the display.
-    private func begin(_ action: @escaping @Sendable (Phone) async throws -> Void) {
+    private func begin(_ action: PhoneAction) {
         self.picture.isBusy = true
         self.busySince = .now
         self.picture.note = ""
         Task {
-            do {
-                try await action(self.phone)
+            do throws(PhoneError) {
+                try await self.phone.perform(action)
                 self.end(nil)
             } catch {
-                self.end(PhoneError(error))
+                self.end(error)
             }
         }
     }
@@ -178,8 +178,8 @@ extension TerminalApp {
 
     private func hit(_ target: KeyMap.Target) {
         switch target {
-        case .action(let action): self.begin { phone in try await phone.tap(action) }
-        case .present(let presentation): self.begin { phone in try await phone.present(presentation) }
+        case .action(let action): self.begin(.tap(action))
+        case .present(let presentation): self.begin(.present(presentation))
         }
     }
 
@@ -193,16 +193,16 @@ extension TerminalApp {
         let input = self.digits.withBytes { PINInput(typed: $0) }
         self.digits.removeAll()
         self.picture.typed = 0
-        self.begin { phone in try await phone.enter(input) }
+        self.begin(.enter(input))
     }
 
     private func leaveOrReturn() {
         if self.picture.place == .inFront {
             self.digits.removeAll()
             self.picture.typed = 0
-            self.begin { phone in try await phone.background() }
+            self.begin(.background)
         } else {
-            self.begin { phone in try await phone.resume() }
+            self.begin(.resume())
         }
     }
 
@@ -219,8 +219,7 @@ extension TerminalApp {
         case .enter:
             guard !self.picture.isBusy else { return }
             self.picture.link = nil
-            let incoming = IncomingLink(link.text, from: link.source)
-            self.begin { phone in try await phone.open(incoming) }
+            self.begin(.open(IncomingLink(link.text, from: link.source)))
             return
         case _: return
         }

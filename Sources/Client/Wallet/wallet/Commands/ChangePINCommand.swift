@@ -26,10 +26,10 @@ struct ChangePINCommand: OneShotCommand {
             }
             guard old.step == "PF2.9/1.1" else { return await app.status(reached: false) }
             let new = try pins.next("New PIN of 6 digits: ")
-            var screen = try await app.phone.enter(new)
+            var screen = try await app.phone.perform(.enter(new))
             if screen.step == "PF2.9/1.3" {
                 let repeated = try pins.again("The same PIN again: ")
-                screen = try await app.phone.enter(repeated)
+                screen = try await app.phone.perform(.enter(repeated))
             }
             return await app.status(reached: screen.step == "UC2.6/1.3")
         }
@@ -72,6 +72,6 @@ enum ProtectedAction {
         let opened = try await open(app.phone)
         guard opened.step == "PF2.4/1.1" else { return opened }
         let again = try unlocked.pin?.enteredAgain() ?? AppSession.sixDigits(try pins.next("PIN: "))
-        return try await app.phone.enter(again)
+        return try await app.phone.perform(.enter(again))
     }
 }

@@ -49,8 +49,8 @@ struct ConfirmCommand: OneShotCommand {
                 (error: ConfirmationError) in WalletCommandFailure.usage("\(error)")
             }
             let pins = try self.pins.source()
-            let screen = try await ProtectedAction.open(app, pins) { phone in try await phone.confirm(confirmation) }
-            if screen?.step == "PF2.4/1.5" { try await app.phone.tap(.confirm) }
+            let screen = try await ProtectedAction.open(app, pins) { try await $0.perform(.confirm(confirmation)) }
+            if screen?.step == "PF2.4/1.5" { try await app.phone.perform(.tap(.confirm)) }
             return await app.status(reached: app.printer.hasConfirmed)
         }
     }

@@ -16,7 +16,7 @@ struct OpenCommand: OneShotCommand {
 
     func run() async throws {
         try await AppSession.run(self) { app in
-            _ = try await app.phone.launch()
+            try await app.phone.perform(.launch())
             return await app.status(reached: true)
         }
     }
@@ -36,7 +36,7 @@ struct StatusCommand: OneShotCommand {
 
     func run() async throws {
         try await AppSession.run(self) { app in
-            _ = try await app.phone.launch()
+            try await app.phone.perform(.launch())
             let setup = await app.phone.setup
             let walletID = await app.phone.walletID?.description
             var rows = [("setup", (setup ?? .notStarted).rawValue)]

@@ -34,7 +34,7 @@ struct SetupCommand: OneShotCommand {
     func run() async throws {
         try await AppSession.run(self) { app in
             let pins = try self.pins.source()
-            var screen = try await app.phone.launch()
+            var screen = try await app.phone.perform(.launch())
             switch screen.step {
             case "UC1.1/1.1": screen = try await self.choosePIN(app, pins)
             case _:
@@ -48,7 +48,7 @@ struct SetupCommand: OneShotCommand {
                 }
                 if isLocked {
                     let input = try AppSession.sixDigits(try pins.next("PIN: "))
-                    screen = try await app.phone.enter(input)
+                    screen = try await app.phone.perform(.enter(input))
                 }
             }
             screen = try await SetupCompletion.finish(
@@ -63,13 +63,13 @@ struct SetupCommand: OneShotCommand {
     }
 
     private func choosePIN(_ app: AppSession, _ pins: PINSource) async throws -> Screen {
-        _ = try await app.phone.tap(.skip)
-        _ = try await app.phone.tap(.next)
+        try await app.phone.perform(.tap(.skip))
+        try await app.phone.perform(.tap(.next))
         let chosen = try pins.next("Choose a PIN of 6 digits: ")
-        var screen = try await app.phone.enter(chosen)
+        var screen = try await app.phone.perform(.enter(chosen))
         guard screen.step == "PF2.9/1.3" else { return screen }
         let repeated = try pins.again("The same PIN again: ")
-        screen = try await app.phone.enter(repeated)
+        screen = try await app.phone.perform(.enter(repeated))
         return screen
     }
 }
@@ -87,11 +87,11 @@ enum SetupCompletion {
     ) async throws -> Screen {
         var screen = screen
         if screen.step == "UC2.1/1.3" {
-            screen = try await app.phone.tap(enablesBiometrics ? .enable : .skip)
+            screen = try await app.phone.perform(.tap(enablesBiometrics ? .enable : .skip))
         }
-        if screen.step == "UC2.1/1.5" { screen = try await app.phone.tap(.next) }
+        if screen.step == "UC2.1/1.5" { screen = try await app.phone.perform(.tap(.next)) }
         if screen.step == "UC2.1/1.6", writtenDown {
-            screen = try await app.phone.tap(.writtenDown)
+            screen = try await app.phone.perform(.tap(.writtenDown))
         }
         return screen
     }

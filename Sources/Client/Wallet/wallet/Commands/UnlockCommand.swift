@@ -46,14 +46,14 @@ enum Unlocking {
         guard await app.phone.isLocked else { return (screen, nil) }
         guard screen.step == "UC2.3/1.3" else { return nil }
         let input = try AppSession.sixDigits(try pins.next("PIN: "))
-        return (try await app.phone.enter(input), input)
+        return (try await app.phone.perform(.enter(input)), input)
     }
 
     /// Launches the app, whose wallet must be set up, and continues to the PIN if a biometric is rejected.
     ///
     /// In safe mode, the PIN cannot replace the biometric (UC2.3/6), so the warning is the last screen.
     static func launch(_ app: AppSession) async throws -> Screen {
-        let screen = try await app.phone.launch()
+        let screen = try await app.phone.perform(.launch())
         guard screen.step != "UC1.1/1.1" else {
             throw WalletCommandFailure.usage("no wallet is set up in this home; set one up with `wallet setup`")
         }
@@ -64,9 +64,9 @@ enum Unlocking {
     static func pastBiometric(_ app: AppSession, from screen: Screen) async throws -> Screen {
         var screen = screen
         if screen.step == "UC2.3/2.1" || screen.step == "UC2.3/4.1" || screen.step == "UC2.3/5.1" {
-            screen = try await app.phone.tap(.close)
+            screen = try await app.phone.perform(.tap(.close))
         }
-        if screen.step == "UC2.3/5.2" { screen = try await app.phone.tap(.ok) }
+        if screen.step == "UC2.3/5.2" { screen = try await app.phone.perform(.tap(.ok)) }
         return screen
     }
 }

@@ -28,14 +28,14 @@ struct WipeCommand: OneShotCommand {
         var isConfirmed: Bool?
         try await AppSession.run(self, preparing: { try self.replaceDamagedProfile(&isConfirmed) }) { app in
             do throws(PhoneError) {
-                _ = try await app.phone.launch()
+                try await app.phone.perform(.launch())
             } catch {
                 guard error.needsReset else { throw error }
                 return try await self.reset(app, isConfirmed ?? self.isConfirmed)
             }
             _ = try await app.phone.goTo(.wipe)
             let action: ActionID = isConfirmed ?? self.isConfirmed ? .yesDelete : .cancel
-            let screen = try await app.phone.tap(action)
+            let screen = try await app.phone.perform(.tap(action))
             return await app.status(reached: action == .yesDelete && screen.step == "UC1.1/1.1")
         }
     }
@@ -60,7 +60,7 @@ struct WipeCommand: OneShotCommand {
             "wallet: the data was damaged and is deleted; the server was not notified: use the deletion code to revoke "
                 + "the wallet\n"
         )
-        let screen = try await app.phone.launch()
+        let screen = try await app.phone.perform(.launch())
         return await app.status(reached: screen.step == "UC1.1/1.1")
     }
 

@@ -49,14 +49,10 @@ struct Driver {
 
     private func perform(_ command: DriveRequest) async throws {
         switch command.name {
-        case .launch:
-            let link = try command.link()
-            try await self.phone.launch(opening: link)
-        case .resume:
-            let link = try command.link()
-            try await self.phone.resume(opening: link)
-        case .background: try await self.phone.background()
-        case .end, .quit: await self.phone.endProcess()
+        case .launch: try await self.phone.perform(.launch(try command.link()))
+        case .resume: try await self.phone.perform(.resume(try command.link()))
+        case .background: try await self.phone.perform(.background)
+        case .end, .quit: try await self.phone.perform(.endProcess)
         case .tap: try await self.tap(command)
         case .enter:
             guard let pin = command.pin else { throw DriveRefusal(.missingField, "`enter` needs `pin`, a string") }
@@ -64,22 +60,22 @@ struct Driver {
         case .biometric:
             let word = try command.required(command.fields.present, "present")
             let presentation = try command.choice(word, Presentation.self)
-            try await self.phone.present(presentation)
+            try await self.phone.perform(.present(presentation))
         case .link:
             _ = try command.required(command.fields.url, "url")
             guard let link = try command.link() else { return }
-            try await self.phone.open(link)
+            try await self.phone.perform(.open(link))
         case .device: try self.change(command)
         case .session:
             let word = try command.required(command.fields.kind, "kind")
             let session = word == "none" ? nil : try command.choice(word, HostSession.self)
-            try await self.phone.setHostSession(session)
+            try await self.phone.perform(.hostSession(session))
         case .confirm:
             let title = try command.required(command.fields.title, "title")
             let confirmation = try mapError(ConfirmationRequest(title: title, details: command.fields.details ?? "")) {
                 (error: ConfirmationError) in DriveRefusal(.badValue, "\(error)")
             }
-            try await self.phone.confirm(confirmation)
+            try await self.phone.perform(.confirm(confirmation))
         case .look:
             let screen = await self.phone.screen
             guard !screen.step.isEmpty else { throw DriveRefusal(.notRunning, PhoneError.notRunning.description) }
@@ -92,7 +88,7 @@ struct Driver {
     /// A screen that validates an existing PIN ignores an incomplete one, which would otherwise look like a success.
     private func enter(_ pin: PINInput) async throws {
         let step = await self.phone.screen.step
-        let screen = try await self.phone.enter(pin)
+        let screen = try await self.phone.perform(.enter(pin))
         if case .malformed = pin, screen.step == step {
             throw DriveRefusal(.badValue, "a PIN has exactly six digits; the screen ignores any other input")
         }
@@ -103,7 +99,7 @@ struct Driver {
         guard let action = ActionID(rawValue: name) else {
             throw DriveRefusal(unknownAction: name, screen: await self.phone.screen)
         }
-        try await self.phone.tap(action)
+        try await self.phone.perform(.tap(action))
     }
 
     /// Applies all changes to the phone's profile, or none if one of them is invalid.
