@@ -452,10 +452,8 @@ extension AdminService {
     /// embedded store.
     func acknowledgements() async throws(AdminFailure) -> Acknowledgements? {
         guard let lease = self.server.lease else { return nil }
-        do throws(StoreError) {
-            return try await lease.acknowledgements()
-        } catch {
-            throw AdminFailure(
+        return try await mapError(of: await lease.acknowledgements()) { (_: StoreError) in
+            AdminFailure(
                 .unavailable,
                 "It is done and remains done, but the database does not answer, so other servers may not have closed "
                     + "their open sessions yet. Repeat the command."

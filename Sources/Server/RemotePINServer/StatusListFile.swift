@@ -56,14 +56,9 @@ package final class StatusListFile: Sendable {
     }
 
     private static func read(_ path: String) throws(StatusListProblem) -> (StatusList, Int64?) {
-        let (changed, json): (Int64, [UInt8])
-        do throws(FileError) {
-            // Get the time first: if the file is written in between, it is then read again the next time.
-            changed = try DurableFile.changeTime(of: path)
-            json = try DurableFile.read(path, atMost: Self.longest)
-        } catch {
-            throw .file(error)
-        }
+        // Get the time first: if the file is written in between, it is then read again the next time.
+        let changed = try mapError(DurableFile.changeTime(of: path), to: StatusListProblem.file)
+        let json = try mapError(DurableFile.read(path, atMost: Self.longest), to: StatusListProblem.file)
         guard let list = StatusList(json: json, fetched: Timestamp(milliseconds: changed / 1_000_000)) else {
             throw .notAList(path)
         }

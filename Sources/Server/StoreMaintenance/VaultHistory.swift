@@ -1,3 +1,4 @@
+internal import HostSystem
 internal import Secrets
 package import Vault
 package import Vocabulary
@@ -18,8 +19,7 @@ package enum VaultHistory {
         _ lease: (any ServerLease)? = nil,
         at now: Timestamp
     ) async throws(VaultMismatch) {
-        let noted: [StoredVaultVersion]
-        do throws(StoreError) { noted = try await store.vaultVersions() } catch { throw VaultMismatch(error) }
+        let noted = try await mapError(of: await store.vaultVersions(), to: VaultMismatch.init)
         // Activated by another server while this one, which has its key, was stopped.
         if let newest = noted.last, newest.version > vault.activeVersion,
             vault.check(of: newest.version) == newest.check
@@ -47,13 +47,11 @@ package enum VaultHistory {
                 throw lacking.isEmpty ? VaultMismatch(error) : .missingElsewhere(active, servers: lacking)
             }
         }
-        let records: [StoredListing]
-        do throws(StoreError) {
-            guard try await !store.recordKeyFits() else { return }
-            records = try await store.listing(after: nil, limit: Self.sampleSize)
-        } catch {
-            throw VaultMismatch(error)
-        }
+        guard try await !mapError(of: await store.recordKeyFits(), to: VaultMismatch.init) else { return }
+        let records = try await mapError(
+            of: await store.listing(after: nil, limit: Self.sampleSize),
+            to: VaultMismatch.init
+        )
         // The attempt records themselves show whether the key or the note of it is wrong.
         throw records.contains { $0.attempts != nil } ? .damaged("its note of the key `index`") : .recordKey
     }
@@ -67,12 +65,10 @@ package enum VaultHistory {
         in store: any WalletStore,
         _ vault: any RotatingVault
     ) async throws(VaultMismatch) -> Bool {
-        let wallets: [SealedWallet]
-        do throws(StoreError) {
-            wallets = try await store.sealedValues(after: nil, limit: Self.sampleSize)
-        } catch {
-            throw VaultMismatch(error)
-        }
+        let wallets = try await mapError(
+            of: await store.sealedValues(after: nil, limit: Self.sampleSize),
+            to: VaultMismatch.init
+        )
         for wallet in wallets {
             let values = wallet.values.byField.filter { vault.keyVersion(of: $0.sealed) == version }
             guard let keys = try? await vault.keys(of: wallet.walletID, opening: values.map(\.sealed)) else { continue }

@@ -76,10 +76,8 @@ struct TokenOptions: ParsableArguments {
 
     /// Loads the module.
     func load() throws -> TokenModule {
-        do throws(TokenLoadError) {
-            return try TokenModule(loading: self.module)
-        } catch {
-            throw StartFailure(.configuration, "--module: \(error.reason)")
+        try mapError(TokenModule(loading: self.module)) { (error: TokenLoadError) in
+            StartFailure(.configuration, "--module: \(error.reason)")
         }
     }
 

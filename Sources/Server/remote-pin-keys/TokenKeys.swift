@@ -240,12 +240,7 @@ final class TokenKeys: Sendable {
                 self.log.warning("a key has been outside the token", metadata: ["key": "\(label)"])
             }
             guard state.checks[label] != nil else { continue }
-            let check: String
-            do throws(TokenError) {
-                check = try self.module.check(of: found.key, in: token.sessions[0])
-            } catch {
-                throw self.options.failure(error)
-            }
+            let check = try mapError(self.module.check(of: found.key, in: token.sessions[0]), to: self.options.failure)
             try state.use(found.key, as: label, check)
         }
         (state.sessions, state.delay, state.retry, state.serial) = (token.sessions, delay, .now, token.token.serial)

@@ -168,10 +168,8 @@ struct AuditAtStart {
 
     /// The entry named by the store, or nil if there is none yet.
     private func namedEntry() async throws -> AuditMark? {
-        do throws(StoreError) {
-            return try await self.store.auditMark().map { AuditMark($0) }
-        } catch {
-            throw StartFailure(.operatorMustAct, "cannot read the store's mark of the audit log; restore a backup")
+        try await mapError(of: await self.store.auditMark().map { AuditMark($0) }) { (_: StoreError) in
+            StartFailure(.operatorMustAct, "cannot read the store's mark of the audit log; restore a backup")
         }
     }
 }

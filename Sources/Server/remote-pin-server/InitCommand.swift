@@ -119,10 +119,8 @@ struct ServerLayout {
 
     /// Creates the vault key and an empty store.
     static func createState(vaultKey: String, data: String) async throws {
-        do {
-            try await NewServerState.create(vaultKey: vaultKey, data: data)
-        } catch {
-            throw StartFailure(.files, "\(error)")
+        try await mapError(of: await NewServerState.create(vaultKey: vaultKey, data: data)) { (error: any Error) in
+            StartFailure(.files, "\(error)")
         }
     }
 }

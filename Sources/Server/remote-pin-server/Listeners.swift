@@ -181,17 +181,9 @@ struct LocalSocket: Sendable {
             )
         }
         observer.acceptFailure = log.acceptFailures(setting)
-        do throws(ListenError) {
-            self.listener = try await LocalListener.bind(
-                path: path,
-                group: groupID,
-                limits: limits,
-                observer: observer,
-                busyAnswer: busyAnswer
-            )
-        } catch {
-            throw StartFailure(.unavailable, "`\(setting)`: \(error)")
-        }
+        self.listener = try await mapError(
+            of: await .bind(path: path, group: groupID, limits: limits, observer: observer, busyAnswer: busyAnswer)
+        ) { (error: ListenError) in StartFailure(.unavailable, "`\(setting)`: \(error)") }
     }
 
     /// Makes the socket again if its file was removed; returns nil if there was nothing to do.

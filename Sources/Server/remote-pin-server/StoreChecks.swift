@@ -1,3 +1,4 @@
+internal import HostSystem
 internal import PostgreSQLStore
 internal import RemotePINServer
 internal import ServerSettings
@@ -10,11 +11,8 @@ internal import WalletStore
 enum StoreChecks {
     /// Returns the store's epoch, after checking that its epoch records were written by restores.
     static func epoch(of store: any WalletStore, vault: any Vault) async throws -> Int {
-        let epochs: [StoredEpoch]
-        do throws(StoreError) {
-            epochs = try await store.epochs()
-        } catch {
-            throw StartFailure(.operatorMustAct, "cannot read the store's epochs; restore a backup")
+        let epochs = try await mapError(of: await store.epochs()) { (_: StoreError) in
+            StartFailure(.operatorMustAct, "cannot read the store's epochs; restore a backup")
         }
         guard EpochRecords.areGenuine(epochs, by: vault) else {
             throw StartFailure(

@@ -113,6 +113,19 @@ package func mapError<Result: ~Copyable, Cause, Failure>(
     do throws(Cause) { return try operation() } catch { throw convert(error) }
 }
 
+/// Evaluates an asynchronous operation, on the caller's actor, and converts the error that it throws.
+///
+/// The label lets synchronous operations in asynchronous functions use the function above.
+///
+///     let versions = try await mapError(of: await store.vaultVersions(), to: VaultMismatch.init)
+@discardableResult
+package func mapError<Result: ~Copyable, Cause, Failure>(
+    of operation: @autoclosure () async throws(Cause) -> Result,
+    to convert: (Cause) -> Failure
+) async throws(Failure) -> Result {
+    do throws(Cause) { return try await operation() } catch { throw convert(error) }
+}
+
 /// Returns the result of an operation on a file, or nil if the file does not exist.
 @discardableResult
 package func ifPresent<Result>(

@@ -58,12 +58,8 @@ package final class FileLock: Sendable {
         } catch {
             throw .file(error)
         }
-        do throws(FileError) {
-            try SystemCall.retrying(path) { ftruncate(self.file.number, 0) }
-            try self.file.write(Array("\(getpid())\n".utf8))
-        } catch {
-            throw .file(error)
-        }
+        try mapError(SystemCall.retrying(path) { ftruncate(self.file.number, 0) }, to: LockError.file)
+        try mapError(self.file.write(Array("\(getpid())\n".utf8)), to: LockError.file)
     }
 
     /// Releases the lock explicitly, because closing the file is not enough.

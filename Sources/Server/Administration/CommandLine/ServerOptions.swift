@@ -51,12 +51,9 @@ package struct ServerOptions: ParsableArguments {
     /// Connects to the server for the duration of `body`.
     package func connected<Result>(_ body: (OperatorConnection) async throws -> Result) async throws -> Result {
         let path = try self.path()
-        let connection: AdminConnection
-        do throws(ConnectError) {
-            connection = try await AdminConnection.connect(path: path, timeout: OperatorConnection.connectTimeout)
-        } catch {
-            throw Self.failure(to: path)
-        }
+        let connection = try await mapError(
+            of: await AdminConnection.connect(path: path, timeout: OperatorConnection.connectTimeout)
+        ) { (_: ConnectError) in Self.failure(to: path) }
         defer { connection.close() }
         return try await body(OperatorConnection(connection: connection))
     }

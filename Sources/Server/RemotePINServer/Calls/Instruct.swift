@@ -110,11 +110,8 @@ extension Conversation {
                 return (try await self.result(of: verdict, on: session.walletID, at: attempt.now), judged.receipt)
             case .valid(let result):
                 if let newIdentity { self.machine.identityReplaced(by: newIdentity) }
-                do {
-                    return (try self.release(result, with: session.keys), judged.receipt)
-                } catch {
-                    throw CallFailure.afterVerdict(error)
-                }
+                let released = try mapError(self.release(result, with: session.keys), to: CallFailure.afterVerdict)
+                return (released, judged.receipt)
             }
         }
         throw CallFailure.contended

@@ -44,12 +44,8 @@ package final class StagedStore: Sendable {
         key: RecordKey,
         onFatal: @escaping @Sendable (FatalStoreError) -> Never = { fatalError("\($0)") }
     ) throws(StoreOpenError) -> SQLiteWalletStore {
-        do throws(FileError) {
-            try StoreFile.mark(self.file, as: .store)
-            try StoreMark.create(of: self.file)
-        } catch {
-            throw StoreOpenError(error)
-        }
+        try mapError(StoreFile.mark(self.file, as: .store), to: StoreOpenError.init)
+        try mapError(StoreMark.create(of: self.file), to: StoreOpenError.init)
         return try SQLiteWalletStore.open(folder: self.staging, key: key, onFatal: onFatal)
     }
 

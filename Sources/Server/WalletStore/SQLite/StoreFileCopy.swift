@@ -23,13 +23,9 @@ extension SQLiteWalletStore {
     package func stepCopy(pages: Int) async throws(StoreCopyError) -> StoreCopyProgress {
         try await self.copying { connection throws(StoreCopyError) in
             guard let copy = connection.copy else { throw .busy }
-            do throws(SQLiteFailure) {
-                let isWhole = try copy.step(pages: Int32(clamping: pages))
-                let (total, remaining) = copy.progress
-                return StoreCopyProgress(pages: total, copied: total - remaining, isWhole: isWhole)
-            } catch {
-                throw StoreCopyError(error)
-            }
+            let isWhole = try mapError(copy.step(pages: Int32(clamping: pages)), to: StoreCopyError.init)
+            let (total, remaining) = copy.progress
+            return StoreCopyProgress(pages: total, copied: total - remaining, isWhole: isWhole)
         }
     }
 
@@ -45,18 +41,11 @@ extension SQLiteWalletStore {
     private func copying<Answer: Sendable>(
         _ chore: @escaping @Sendable (StoreConnection) throws(StoreCopyError) -> Answer
     ) async throws(StoreCopyError) -> Answer {
-        let result: Result<Answer, StoreCopyError>
-        do throws(StoreError) {
-            result = try await self.queue.betweenBatches { connection in
-                do throws(StoreCopyError) {
-                    return .success(try chore(connection))
-                } catch {
-                    return .failure(error)
-                }
+        let result = try await mapError(
+            of: await self.queue.betweenBatches { connection in
+                Result { () throws(StoreCopyError) in try chore(connection) }
             }
-        } catch {
-            throw .closing
-        }
+        ) { (_: StoreError) in StoreCopyError.closing }
         return try result.get()
     }
 }

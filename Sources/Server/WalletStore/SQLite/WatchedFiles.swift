@@ -80,10 +80,8 @@ final class WatchedFiles {
     }
 
     private func now<State>(_ look: () throws(FileError) -> State) throws(Change) -> State {
-        do throws(FileError) {
-            return try look()
-        } catch {
-            throw Change(description: "\(error), and the server has this file open")
+        try mapError(look()) { (error: FileError) in
+            Change(description: "\(error), and the server has this file open")
         }
     }
 }

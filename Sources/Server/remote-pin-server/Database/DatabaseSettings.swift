@@ -123,20 +123,15 @@ struct DatabaseSettings {
 
     /// Asks the database for its description, without changing anything.
     func report() async throws -> DatabaseReport {
-        do throws(PostgreSQLStoreOpenError) {
-            return try await DatabaseReport.read(of: self.target, for: self.durability, within: self.timeLimit)
-        } catch {
-            throw self.failure(error)
-        }
+        try await mapError(
+            of: await .read(of: self.target, for: self.durability, within: self.timeLimit),
+            to: self.failure
+        )
     }
 
     /// Opens the store.
     func open(_ parts: StoreParts) async throws -> PostgreSQLWalletStore {
-        do throws(PostgreSQLStoreOpenError) {
-            return try await .open(parts)
-        } catch {
-            throw self.failure(error)
-        }
+        try await mapError(of: await .open(parts), to: self.failure)
     }
 
     /// Opens the store and acquires this server's lease.
@@ -154,11 +149,7 @@ struct DatabaseSettings {
     /// Upgrades the store's tables to this version and returns their previous version, or nil if there was nothing to
     /// do.
     func migrate(_ parts: StoreParts) async throws -> Int64? {
-        do throws(PostgreSQLStoreOpenError) {
-            return try await PostgreSQLWalletStore.migrate(parts)
-        } catch {
-            throw self.failure(error)
-        }
+        try await mapError(of: await PostgreSQLWalletStore.migrate(parts), to: self.failure)
     }
 
     /// Converts the reason why the database cannot be used, and adds the remedy.

@@ -59,11 +59,7 @@ struct StoreInit: AsyncParsableCommand {
             let before = try await database.report()
             try before.requireUsable(at: database.place)
             let parts = database.parts(key: RecordKey.derived(by: vault), policy: policy)
-            do throws(PostgreSQLStoreOpenError) {
-                try await PostgreSQLWalletStore.create(parts)
-            } catch {
-                throw database.failure(error)
-            }
+            try await mapError(of: await PostgreSQLWalletStore.create(parts), to: database.failure)
             let report = try await database.report()
             self.output.print(StoreStatus.JSON(report, database)) { page in
                 page.line(

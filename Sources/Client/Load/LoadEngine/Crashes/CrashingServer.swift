@@ -83,12 +83,8 @@ package final class CrashingServer: Sendable {
         guard let binary = program ?? ServerProgram.besideThisProgram else { throw .noProgram }
         let file = try mapError(LabFile(of: lab), to: Problem.lab)
         if file.port > 0, let pid = ListeningProcess.pid(onPort: file.port) { throw .alreadyServed(pid: pid) }
-        do throws(ServerProgram.NotReady) {
-            let program = try await Self.serve(lab, binary, within: Self.patience)
-            return CrashingServer(lab, binary, program, patience: patience)
-        } catch {
-            throw .notReady(error)
-        }
+        let program = try await mapError(of: await Self.serve(lab, binary, within: Self.patience), to: Problem.notReady)
+        return CrashingServer(lab, binary, program, patience: patience)
     }
 
     private static func serve(

@@ -58,13 +58,8 @@ package struct Target: Sendable {
     package init(lab path: String) throws(Problem) {
         let folder = LabFolder(path)
         guard folder.isLab else { throw .noLab(path: path) }
-        let lab: LabFile
-        do throws(LabError) {
-            lab = try LabFile(of: folder)
-            self.clock = try FollowedLabClock(file: lab.clockFile)
-        } catch {
-            throw .lab(error)
-        }
+        let lab = try mapError(LabFile(of: folder), to: Problem.lab)
+        self.clock = try mapError(FollowedLabClock(file: lab.clockFile), to: Problem.lab)
         guard lab.port > 0 else { throw .neverServed(path: path) }
         self.host = lab.host
         self.port = lab.port
@@ -142,17 +137,10 @@ package struct Target: Sendable {
         timeout: Duration,
         from source: String? = nil
     ) async throws(FleetFailure) -> ClientConnection {
-        do throws(ConnectError) {
-            return try await ClientConnection.connect(
-                host: self.host,
-                port: self.port,
-                tls: tls,
-                timeout: timeout,
-                from: source
-            )
-        } catch {
-            throw .connect(error)
-        }
+        try await mapError(
+            of: await .connect(host: self.host, port: self.port, tls: tls, timeout: timeout, from: source),
+            to: FleetFailure.connect
+        )
     }
 
     /// Throws if no wallets can be registered because no authority was given.

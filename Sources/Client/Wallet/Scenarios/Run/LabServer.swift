@@ -111,15 +111,11 @@ final class LabServer: Sendable {
             for (name, value) in settings { state.environment[Self.variable(name)] = value }
             return state.environment
         }
-        let program: ServerProgram
-        do throws(ServerProgram.NotReady) {
-            program = try await ServerProgram.start(
-                self.binary,
-                ["lab", "up", self.lab.path, "--follow-input"],
-                environment: environment
-            )
-        } catch {
-            throw .failed("the server did not become ready:\n\(error.output)")
+        let arguments = ["lab", "up", self.lab.path, "--follow-input"]
+        let program = try await mapError(
+            of: await ServerProgram.start(self.binary, arguments, environment: environment)
+        ) { (error: ServerProgram.NotReady) in
+            StepProblem.failed("the server did not become ready:\n\(error.output)")
         }
         let isWanted = self.state.withLock { state in
             if !state.isOver { state.program = program }

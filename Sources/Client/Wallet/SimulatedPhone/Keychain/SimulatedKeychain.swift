@@ -33,11 +33,9 @@ struct SimulatedKeychain: Keychain {
             guard !profile.isScreenLocked else { throw .screenLocked }
             return access
         }
-        let result: PromptResult
-        do throws(DeviceError) {
-            result = try await self.responder.ask(Prompt(prompt.purpose, accepts: access), presentation)
-        } catch {
-            throw .storage("\(error)")
+        let shown = Prompt(prompt.purpose, accepts: access)
+        let result = try await mapError(of: await self.responder.ask(shown, presentation)) { (error: DeviceError) in
+            KeychainError.storage("\(error)")
         }
         guard result == .confirmed else { throw .prompt(result) }
         // Check again, because the phone may have been locked or the item replaced while the prompt was open.

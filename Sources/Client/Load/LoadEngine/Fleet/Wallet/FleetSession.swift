@@ -153,12 +153,10 @@ package final class FleetSession: Sendable {
     ///
     /// Verifies that a share in the response belongs to the wallet.
     package func send(_ prepared: Prepared) async throws(FleetFailure) -> Answer {
-        let answer: CallResult
-        do throws(CallError) {
-            answer = try await self.connection.call(.instruct(prepared.call), timeout: self.timeout)
-        } catch {
-            throw .call(error)
-        }
+        let answer = try await mapError(
+            of: await self.connection.call(.instruct(prepared.call), timeout: self.timeout),
+            to: FleetFailure.call
+        )
         return try self.result(of: answer, to: prepared)
     }
 

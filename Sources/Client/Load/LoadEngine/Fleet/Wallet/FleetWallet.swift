@@ -1,4 +1,5 @@
 internal import Evidence
+internal import HostSystem
 internal import Lab
 package import Secrets
 internal import Statements
@@ -136,10 +137,6 @@ extension DeviceFacts {
 extension ClientConnection {
     /// Sends calls in a single flight and converts the error.
     func flight(_ calls: [Call], timeout: Duration) async throws(FleetFailure) -> [CallResult] {
-        do throws(CallError) {
-            return try await self.call(calls, timeout: timeout)
-        } catch {
-            throw .call(error)
-        }
+        try await mapError(of: await self.call(calls, timeout: timeout), to: FleetFailure.call)
     }
 }
