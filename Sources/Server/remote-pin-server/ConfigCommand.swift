@@ -40,10 +40,10 @@ struct ConfigShow: AsyncParsableCommand {
         try await ending {
             let report = try self.options.report()
             let rows = report.rows.filter { !self.changed || $0.origin != .standard }
-            let json = ConfigJSON(
-                settings: rows.map(ConfigJSON.Setting.init),
-                problems: report.problems.map { ConfigJSON.Problem(place: $0.place, message: $0.text) }
-            )
+            let json: JSONObject = [
+                "settings": rows.map(\.json),
+                "problems": report.problems.map { ["place": $0.place, "message": $0.text] },
+            ]
             self.output.print(json) { $0.settings(rows) }
             guard report.problems.isEmpty else {
                 throw StartFailure(
@@ -53,40 +53,27 @@ struct ConfigShow: AsyncParsableCommand {
             }
         }
     }
+}
 
-    private struct ConfigJSON: Encodable {
-        let settings: [Setting]
-        let problems: [Problem]
-
-        struct Setting: Encodable {
-            let name: String
-            /// The value, or nil if no source has a valid one.
-            let value: String?
-            /// One of `default`, `file`, `environment` or `flag`.
-            let source: String?
-            let file: String?
-            let line: Int?
-            /// The name of the variable or flag.
-            let sourceName: String?
-
-            init(_ row: SettingRow) {
-                self.name = row.name
-                self.value = row.value
-                self.source = row.origin?.kind
-                (self.file, self.line, self.sourceName) =
-                    switch row.origin {
-                    case .file(let path, let line): (path, line, nil)
-                    case .environment(let name): (nil, nil, name)
-                    case .flag(let name): (nil, nil, "--\(name)")
-                    case .standard, nil: (nil, nil, nil)
-                    }
+extension SettingRow {
+    fileprivate var json: JSONObject {
+        let (file, line, sourceName): (String?, Int?, String?) =
+            switch self.origin {
+            case .file(let path, let line): (path, line, nil)
+            case .environment(let name): (nil, nil, name)
+            case .flag(let name): (nil, nil, "--\(name)")
+            case .standard, nil: (nil, nil, nil)
             }
-        }
-
-        struct Problem: Encodable {
-            let place: String
-            let message: String
-        }
+        return [
+            "name": self.name,
+            // Absent if no source has a valid one.
+            "value": self.value,
+            "source": self.origin?.kind,
+            "file": file,
+            "line": line,
+            // The name of the variable or flag.
+            "sourceName": sourceName,
+        ]
     }
 }
 

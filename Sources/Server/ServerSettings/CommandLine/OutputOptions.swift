@@ -33,14 +33,28 @@ private struct NamedAnswer<Value: Encodable>: Encodable {
     let value: Value
     let server: String?
 
-    private enum CodingKeys: CodingKey { case server }
-
     func encode(to encoder: any Encoder) throws {
         try self.value.encode(to: encoder)
-        guard let server else { return }
-        var members = encoder.container(keyedBy: CodingKeys.self)
-        try members.encode(server, forKey: .server)
+        if let server { try ["server": server].encode(to: encoder) }
     }
+}
+
+/// A JSON object with values of different types; a member without a value is left out.
+package struct JSONObject: Encodable, ExpressibleByDictionaryLiteral {
+    private struct Member: Encodable {
+        let value: any Encodable
+
+        func encode(to encoder: any Encoder) throws { try self.value.encode(to: encoder) }
+    }
+
+    private let members: [String: Member]
+
+    package init(dictionaryLiteral members: (String, (any Encodable)?)...) {
+        let present = members.compactMap { name, value in value.map { (name, Member(value: $0)) } }
+        self.members = Dictionary(uniqueKeysWithValues: present)
+    }
+
+    package func encode(to encoder: any Encoder) throws { try self.members.encode(to: encoder) }
 }
 
 /// Parses a wallet id from an argument.

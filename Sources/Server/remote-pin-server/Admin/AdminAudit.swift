@@ -88,14 +88,15 @@ struct AdminAudit: AsyncParsableCommand {
                     let path = try self.file.path()
                     try explaining(.files) { try AuditLog.recordVerification(of: path) }
                 }
-                let json = VerificationJSON(
-                    intact: found.problem == nil,
-                    entries: found.newest?.number ?? 0,
-                    newest: found.newest?.description,
-                    server: found.server,
-                    tornBefore: found.tornBefore,
-                    problem: found.problem?.description
-                )
+                let json: JSONObject = [
+                    "intact": found.problem == nil,
+                    // The number of entries before the first problem.
+                    "entries": found.newest?.number ?? 0,
+                    "newest": found.newest?.description,
+                    "server": found.server,
+                    "tornBefore": found.tornBefore,
+                    "problem": found.problem?.description,
+                ]
                 self.output.print(json) { page in
                     if let problem = found.problem {
                         page.line(page.bad("altered") + ": \(problem)")
@@ -110,17 +111,6 @@ struct AdminAudit: AsyncParsableCommand {
                 }
                 if found.problem != nil { throw ExitCode(StartFailure.Kind.data.rawValue) }
             }
-        }
-
-        private struct VerificationJSON: Encodable {
-            let intact: Bool
-            /// The number of entries before the first problem.
-            let entries: UInt64
-            let newest: String?
-            /// The server that writes this log, if it shares its store with others.
-            let server: String?
-            let tornBefore: [UInt64]
-            let problem: String?
         }
     }
 }
@@ -237,7 +227,7 @@ extension AdminAudit {
                 var entries: [AuditEntry] = []
                 let found = try await self.file.verified { entries = $0.filter { self.matches($0.record) } }
                 entries = Array(entries.suffix(self.limit))
-                let json = EntriesJSON(entries: entries.map(EntriesJSON.Entry.init), server: found.server)
+                let json: JSONObject = ["entries": entries.map(\.json), "server": found.server]
                 self.output.print(json) { page in
                     if let server = found.server { page.line("the log of the server \(server)") }
                     if entries.isEmpty { return page.line("no entry matches") }
@@ -255,6 +245,23 @@ extension AdminAudit {
 }
 
 extension AuditEntry {
+    fileprivate var json: JSONObject {
+        let phase = AuditPhaseText(self.record.phase)
+        return [
+            "number": self.number,
+            "time": self.record.at,
+            "epoch": self.record.epoch,
+            "actor": self.record.actor.rawValue,
+            "event": self.record.event.rawValue,
+            "detail": self.record.detail,
+            "wallets": self.record.subject.wallets,
+            "recoveryCodeMAC": self.record.subject.recoveryCode,
+            "phase": phase.name,
+            "of": phase.of,
+            "result": phase.text,
+        ]
+    }
+
     fileprivate var cells: [String] {
         let (record, phase) = (self.record, AuditPhaseText(self.record.phase))
         var subject = record.subject.wallets.prefix(2).map(\.description)
@@ -298,40 +305,6 @@ private struct AuditPhaseText {
         case .done(let of, let result): (self.of, self.text) = (of, result)
         case .failed(let of, let reason): (self.of, self.text) = (of, reason)
         case .unclear(let of, let reason): (self.of, self.text) = (of, reason)
-        }
-    }
-}
-
-/// The output of `--json`.
-private struct EntriesJSON: Encodable {
-    let entries: [Entry]
-    /// The server whose log this is, if it shares its store with others.
-    let server: String?
-
-    struct Entry: Encodable {
-        let number: UInt64
-        let time: Timestamp
-        let epoch: Int
-        let actor: String
-        let event: String
-        let detail: String?
-        let wallets: [WalletID]
-        let recoveryCodeMAC: RecoveryCodeMAC?
-        let phase: String
-        let of: UInt64?
-        let result: String
-
-        init(_ entry: AuditEntry) {
-            let phase = AuditPhaseText(entry.record.phase)
-            self.number = entry.number
-            self.time = entry.record.at
-            self.epoch = entry.record.epoch
-            self.actor = entry.record.actor.rawValue
-            self.event = entry.record.event.rawValue
-            self.detail = entry.record.detail
-            self.wallets = entry.record.subject.wallets
-            self.recoveryCodeMAC = entry.record.subject.recoveryCode
-            (self.phase, self.of, self.result) = (phase.name, phase.of, phase.text)
         }
     }
 }

@@ -76,16 +76,16 @@ struct AdminReceipts: AsyncParsableCommand {
                     throw StartFailure(.data, "the input has no receipt and no signed root; nothing was verified")
                 }
                 let problems =
-                    set.problems().map { ProblemJSON(line: $0.line, problem: $0.problem.text) }
-                    + malformed.map { ProblemJSON(line: $0, problem: "not a receipt: a length or a value is invalid") }
-                let json = VerificationJSON(
-                    genuine: problems.isEmpty,
-                    receipts: set.receiptCount,
-                    roots: set.rootCount,
-                    problems: problems
-                )
+                    set.problems().map { (line: $0.line, text: $0.problem.text) }
+                    + malformed.map { (line: $0, text: "not a receipt: a length or a value is invalid") }
+                let json: JSONObject = [
+                    "genuine": problems.isEmpty,
+                    "receipts": set.receiptCount,
+                    "roots": set.rootCount,
+                    "problems": problems.map { line, text -> JSONObject in ["line": line, "problem": text] },
+                ]
                 self.output.print(json) { page in
-                    for problem in problems { page.line("line \(problem.line): " + page.bad(problem.problem)) }
+                    for (line, text) in problems { page.line("line \(line): " + page.bad(text)) }
                     let counts = "\(set.receiptCount) receipts and \(set.rootCount) roots are genuine"
                     page.line(problems.isEmpty ? page.good(counts) : counts)
                 }
@@ -126,14 +126,10 @@ struct AdminReceipts: AsyncParsableCommand {
                 let settings = try self.server.loaded().settings
                 let vault = try await KeyFileVault.open(settings)
                 let keys = (vault.receiptKeys(upTo: nil) ?? []).map { "\($0.key.id):\($0.key.publicKey)" }
-                self.output.print(KeysJSON(keys: keys)) { page in
+                self.output.print(["keys": keys]) { page in
                     for key in keys { page.line(key) }
                 }
             }
-        }
-
-        private struct KeysJSON: Encodable {
-            let keys: [String]
         }
     }
 }
@@ -174,17 +170,4 @@ extension ReceiptSet.Problem {
         case .epochEnded(let line): "its epoch had ended: line \(line) is earlier and of a later epoch"
         }
     }
-}
-
-/// The output of `--json`.
-private struct VerificationJSON: Encodable {
-    let genuine: Bool
-    let receipts: Int
-    let roots: Int
-    let problems: [ProblemJSON]
-}
-
-private struct ProblemJSON: Encodable {
-    let line: Int
-    let problem: String
 }

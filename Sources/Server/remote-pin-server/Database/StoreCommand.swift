@@ -61,7 +61,7 @@ struct StoreInit: AsyncParsableCommand {
             let parts = database.parts(key: RecordKey.derived(by: vault), policy: policy)
             try await mapError(of: await PostgreSQLWalletStore.create(parts), to: database.failure)
             let report = try await database.report()
-            self.output.print(StoreStatus.JSON(report, database)) { page in
+            self.output.print(StoreStatus.json(report, database)) { page in
                 page.line(
                     "created the schema remote_pin, version \(DatabaseReport.knownSchemaVersion), in \(database.place)"
                 )
@@ -100,7 +100,7 @@ struct StoreStatus: AsyncParsableCommand {
             let database = try DatabaseSettings.required(by: settings)
             let policy = try ServerPolicy.values(of: settings)
             let report = try await database.report()
-            self.output.print(JSON(report, database)) { page in
+            self.output.print(Self.json(report, database)) { page in
                 page.facts([
                     ("database", "\(database.place), role \(report.role)"),
                     ("server", "PostgreSQL \(report.version) at \(report.address)"),
@@ -114,31 +114,22 @@ struct StoreStatus: AsyncParsableCommand {
     }
 
     /// The output of `--json`.
-    struct JSON: Encodable {
-        let database: String
-        let role: String
-        let version: String
-        let address: String
-        let schemaVersion: Int64?
-        let knownSchemaVersion = DatabaseReport.knownSchemaVersion
-        let durability: String
-        let settings: [DatabaseReport.Setting]
-        let standbys: Int64
-        let synchronousStandbys: Int64?
-        /// The losses that a commit survives, and each problem with its remedy.
-        let sentences: [String]
-        let problems: [String]
-
-        init(_ report: DatabaseReport, _ database: DatabaseSettings) {
-            self.database = database.place
-            (self.role, self.version, self.address) = (report.role, report.version, report.address)
-            self.schemaVersion = report.schemaVersion
-            self.durability = database.durability.rawValue
-            self.settings = report.settings
-            (self.standbys, self.synchronousStandbys) = (report.standbys, report.synchronousStandbys)
-            self.sentences = report.sentences(for: database)
-            self.problems = report.problems.map(\.text)
-        }
+    static func json(_ report: DatabaseReport, _ database: DatabaseSettings) -> JSONObject {
+        [
+            "database": database.place,
+            "role": report.role,
+            "version": report.version,
+            "address": report.address,
+            "schemaVersion": report.schemaVersion,
+            "knownSchemaVersion": DatabaseReport.knownSchemaVersion,
+            "durability": database.durability.rawValue,
+            "settings": report.settings,
+            "standbys": report.standbys,
+            "synchronousStandbys": report.synchronousStandbys,
+            // The losses that a commit survives, and each problem with its remedy.
+            "sentences": report.sentences(for: database),
+            "problems": report.problems.map(\.text),
+        ]
     }
 }
 

@@ -157,13 +157,13 @@ struct StoreCopyCommand: AsyncParsableCommand {
     }
 
     private func show(_ report: StoreCopy.Report, folder: String, _ database: DatabaseSettings, took: Duration) {
-        let json = JSON(
-            wallets: report.wallets,
-            copiedBefore: report.copiedBefore,
-            digest: report.digest,
-            wasFinished: report.wasFinished,
-            seconds: took / .seconds(1)
-        )
+        let json: JSONObject = [
+            "wallets": report.wallets,
+            "copiedBefore": report.copiedBefore,
+            "digest": report.digest,
+            "wasFinished": report.wasFinished,
+            "seconds": took / .seconds(1),
+        ]
         self.output.print(json) { page in
             guard !report.wasFinished else {
                 return page.line("the copy was finished before; nothing was done")
@@ -175,13 +175,5 @@ struct StoreCopyCommand: AsyncParsableCommand {
             page.line("the store in \(folder) is no longer served; keep it until the database has a backup")
             page.line("next: remote-pin-server check-config, then serve, on each server with the same vault key")
         }
-    }
-
-    private struct JSON: Encodable {
-        let wallets: Int
-        let copiedBefore: Int
-        let digest: String
-        let wasFinished: Bool
-        let seconds: Double
     }
 }

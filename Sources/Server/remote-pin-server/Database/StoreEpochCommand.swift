@@ -155,7 +155,7 @@ struct StoreEpochCommand: AsyncParsableCommand {
     }
 
     private func show(_ opening: EpochOpening, _ report: ReplayReport?) {
-        self.output.print(JSON(opening, report)) { page in
+        self.output.print(Self.json(opening, report)) { page in
             page.table(
                 ["SERVER", "LOG", "LOST COMMITS"],
                 opening.servers.map { server in
@@ -178,40 +178,28 @@ struct StoreEpochCommand: AsyncParsableCommand {
         }
     }
 
-    private struct JSON: Encodable {
-        struct Server: Encodable {
-            let name: String
-            let log: String?
-            let problem: String?
-            let lostCommits: UInt64?
-            let leftOut: Bool
+    /// The output of `--json`.
+    private static func json(_ opening: EpochOpening, _ report: ReplayReport?) -> JSONObject {
+        let servers = opening.servers.map { server -> JSONObject in
+            [
+                "name": server.name,
+                "log": server.log,
+                "problem": server.problem,
+                "lostCommits": server.lostCommits,
+                "leftOut": server.isLeftOut,
+            ]
         }
-
-        let epoch: Int
-        let rule: String
-        let isOpened: Bool
-        let servers: [Server]
-        let lostCommits: UInt64?
-        let endedAgain: Int?
-        let deniedAgain: Int?
-        let blockedAgain: Int?
-        let solutionRevoked: Bool?
-
-        init(_ opening: EpochOpening, _ report: ReplayReport?) {
-            (self.epoch, self.rule, self.isOpened) = (opening.number, opening.rule.rawValue, report != nil)
-            self.servers = opening.servers.map {
-                Server(
-                    name: $0.name,
-                    log: $0.log,
-                    problem: $0.problem,
-                    lostCommits: $0.lostCommits,
-                    leftOut: $0.isLeftOut
-                )
-            }
-            self.lostCommits = opening.lostCommits
-            (self.endedAgain, self.deniedAgain) = (report?.ended, report?.denied)
-            (self.blockedAgain, self.solutionRevoked) = (report?.blocked, report?.isSolutionRevoked)
-        }
+        return [
+            "epoch": opening.number,
+            "rule": opening.rule.rawValue,
+            "isOpened": report != nil,
+            "servers": servers,
+            "lostCommits": opening.lostCommits,
+            "endedAgain": report?.ended,
+            "deniedAgain": report?.denied,
+            "blockedAgain": report?.blocked,
+            "solutionRevoked": report?.isSolutionRevoked,
+        ]
     }
 }
 

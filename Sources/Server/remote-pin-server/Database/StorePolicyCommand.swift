@@ -50,7 +50,8 @@ struct StorePolicyShow: AsyncParsableCommand {
             if let fault = report.schemaFault { throw database.failure(fault) }
             let kept = report.keptPolicy ?? [:]
             let differences = report.differences(from: policy)
-            self.output.print(JSON(policy: kept, differences: differences)) { page in
+            let json: JSONObject = ["policy": kept, "differences": differences]
+            self.output.print(json) { page in
                 let different = Set(differences.map(\.name))
                 let names = Set(kept.keys).union(different).sorted()
                 page.table(
@@ -62,11 +63,6 @@ struct StorePolicyShow: AsyncParsableCommand {
             }
             if !differences.isEmpty { throw database.failure(.otherPolicy(differences)) }
         }
-    }
-
-    private struct JSON: Encodable {
-        let policy: [String: String]
-        let differences: [PolicyDifference]
     }
 }
 
@@ -117,7 +113,7 @@ struct StorePolicySet: AsyncParsableCommand {
             try await DatabaseChange.run(parts, of: server, in: database) { change in
                 let differences = try await change.store.policyDifferences()
                 if !differences.isEmpty { try await self.make(change, differences) }
-                self.output.print(JSON(changes: differences)) { page in
+                self.output.print(["changes": differences]) { page in
                     guard !differences.isEmpty else {
                         return page.line("the policy of all servers is that of this one; nothing was changed")
                     }
@@ -142,10 +138,6 @@ struct StorePolicySet: AsyncParsableCommand {
         try await change.make(.storePolicy, detail: list.joined(separator: ", ")) { () throws(StoreError) in
             try await change.store.setPolicy()
         }
-    }
-
-    private struct JSON: Encodable {
-        let changes: [PolicyDifference]
     }
 }
 

@@ -37,7 +37,9 @@ struct DoctorCommand: AsyncParsableCommand {
     func run() async throws {
         try await ending {
             let findings = try await self.findings()
-            let json = Report(findings: findings)
+            let worst =
+                Finding.Severity.allCases.last { severity in findings.contains { $0.severity == severity } } ?? .good
+            let json: JSONObject = ["worst": worst, "findings": findings]
             self.output.print(json) { page in
                 let rows = findings.map { finding in
                     let text = finding.text + (finding.cure.map { "\n\(Self.indent)cure: \($0)" } ?? "")
@@ -46,7 +48,7 @@ struct DoctorCommand: AsyncParsableCommand {
                 }
                 page.table(["CHECK", "STATE", "FINDING"], rows)
             }
-            if json.worst != .good { throw ExitCode(json.worst.exitStatus) }
+            if worst != .good { throw ExitCode(worst.exitStatus) }
         }
     }
 
@@ -80,20 +82,6 @@ struct DoctorCommand: AsyncParsableCommand {
                 "this user may not read \(path); run the doctor with sudo -u, as the server's user"
             )
         } catch {}
-    }
-
-    /// The output of `--json`.
-    private struct Report: Encodable {
-        let worst: Finding.Severity
-        let findings: [Finding]
-
-        init(findings: [Finding]) {
-            self.worst =
-                Finding.Severity.allCases.last { severity in
-                    findings.contains { $0.severity == severity }
-                } ?? .good
-            self.findings = findings
-        }
     }
 }
 

@@ -115,19 +115,19 @@ struct RestoreCommand: AsyncParsableCommand {
     }
 
     private func show(_ report: Restoration.Report) {
-        let json = RestoreJSON(
-            epoch: report.epoch,
-            rule: self.epoch.rawValue,
-            takenAt: report.takenAt.text,
-            wallets: report.wallets,
-            endedAgain: report.replayed.ended,
-            deniedAgain: report.replayed.denied,
-            blockedAgain: report.replayed.blocked,
-            earlierRestores: report.earlierRestores,
-            damagedEnded: report.damaged.map(\.description),
-            solutionRevoked: report.replayed.isSolutionRevoked,
-            auditLogProblem: report.problem?.description
-        )
+        let json: JSONObject = [
+            "epoch": report.epoch,
+            "rule": self.epoch.rawValue,
+            "takenAt": report.takenAt,
+            "wallets": report.wallets,
+            "endedAgain": report.replayed.ended,
+            "deniedAgain": report.replayed.denied,
+            "blockedAgain": report.replayed.blocked,
+            "earlierRestores": report.earlierRestores,
+            "damagedEnded": report.damaged,
+            "solutionRevoked": report.replayed.isSolutionRevoked,
+            "auditLogProblem": report.problem?.description,
+        ]
         self.output.print(json) { page in
             page.line("\(page.good("restored")) \(Restoration.wallets(report.wallets)) as of \(report.takenAt.text)")
             page.line("epoch \(report.epoch), \(self.epoch.rawValue)")
@@ -148,20 +148,6 @@ struct RestoreCommand: AsyncParsableCommand {
             }
             if let problem = report.problem { page.line(page.bad("without the whole audit log") + ": \(problem)") }
         }
-    }
-
-    private struct RestoreJSON: Encodable {
-        let epoch: Int
-        let rule: String
-        let takenAt: String
-        let wallets: Int
-        let endedAgain: Int
-        let deniedAgain: Int
-        let blockedAgain: Int
-        let earlierRestores: Int
-        let damagedEnded: [String]
-        let solutionRevoked: Bool
-        let auditLogProblem: String?
     }
 }
 
