@@ -106,6 +106,21 @@ private struct LockWaiters {
     }
 }
 
+/// Returns what `body` returns, and closes what it uses afterwards, even if it throws.
+package func closing<Result, Failure>(
+    _ close: @autoclosure () async -> Void,
+    after body: () async throws(Failure) -> Result
+) async throws(Failure) -> Result {
+    do throws(Failure) {
+        let result = try await body()
+        await close()
+        return result
+    } catch {
+        await close()
+        throw error
+    }
+}
+
 /// Runs `body` and cancels it after a time limit.
 ///
 /// Returns nil if it was cancelled because of the limit or along with its task.

@@ -201,14 +201,7 @@ package struct EpochOpening {
     /// Opens the epoch.
     package func run(onProgress: (Int, Int) throws -> Void) async throws -> ReplayReport {
         let audit = try await self.openAudit()
-        do {
-            let report = try await self.run(in: audit, onProgress)
-            await audit.close()
-            return report
-        } catch {
-            await audit.close()
-            throw error
-        }
+        return try await closing(await audit.close()) { try await self.run(in: audit, onProgress) }
     }
 
     private func run(in audit: AuditLog, _ onProgress: (Int, Int) throws -> Void) async throws -> ReplayReport {

@@ -178,13 +178,7 @@ extension Restoration {
             let report = try await self.change(store, plan)
             try self.parts.stage(.recording)
             let audit = try await self.openAudit(plan, store, epoch: report.epoch)
-            do {
-                try await self.place(staged, store, audit, plan, report)
-            } catch {
-                await audit.close()
-                throw error
-            }
-            await audit.close()
+            try await closing(await audit.close()) { try await self.place(staged, store, audit, plan, report) }
             return report
         } catch {
             await store.close()

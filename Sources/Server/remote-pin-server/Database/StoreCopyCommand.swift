@@ -55,13 +55,9 @@ struct StoreCopyCommand: AsyncParsableCommand {
             let key = RecordKey.derived(by: files.vault)
             let folder = self.from.map { ConfigurationOptions.absolute($0) } ?? server.dataFolder
             let source = try EmbeddedStore(folder: folder, key: key).openStopped(acceptingMoved: true)
-            do {
+            try await closing(await source.close()) {
                 try await self.copy(source, in: folder, key: key, server, files, to: database)
-            } catch {
-                await source.close()
-                throw error
             }
-            await source.close()
         }
     }
 
@@ -85,18 +81,14 @@ struct StoreCopyCommand: AsyncParsableCommand {
             metrics: MetricRegistry(),
             log: log
         ).open()
-        do {
+        try await closing(await audit.close()) {
             let start = ContinuousClock.now
             let parts = database.parts(key: key, policy: files.policy) { reason, _ in
                 StandardStreams.writeError("the database: \(reason)\n")
             }
             let report = try await self.copy(source, audit, server, database, parts)
             self.show(report, folder: folder, database, took: ContinuousClock.now - start)
-        } catch {
-            await audit.close()
-            throw error
         }
-        await audit.close()
     }
 
     private func copy(
@@ -123,15 +115,12 @@ struct StoreCopyCommand: AsyncParsableCommand {
                 )
             )
         }
-        let result: Result<StoreCopy.Report, StartFailure>
-        do {
-            result = .success(try await copy.run(anew: self.anew))
-        } catch {
-            result = .failure(Self.failure(error, database))
+        return try await closing(await target.close()) {
+            defer { line.withLock { $0.end() } }
+            return try await mapError(of: await copy.run(anew: self.anew)) { (error: any Error) in
+                Self.failure(error, database)
+            }
         }
-        line.withLock { $0.end() }
-        await target.close()
-        return try result.get()
     }
 
     private static func failure(_ error: any Error, _ database: DatabaseSettings) -> StartFailure {

@@ -73,12 +73,10 @@ struct StoreEpochCommand: AsyncParsableCommand {
             EpochOpening.prepare(&parts)
             let store = try await database.open(parts)
             do {
-                try await self.run(store, server, database, report)
+                try await closing(await store.close()) { try await self.run(store, server, database, report) }
             } catch {
-                await store.close()
                 throw Self.failure(error, database)
             }
-            await store.close()
         }
     }
 

@@ -163,21 +163,16 @@ struct DatabaseChange {
         parts.commitMark = CommitMark.path(ofAuditLog: server.auditPath)
         let store = try await database.open(parts)
         do {
-            let epoch = try await StoreChecks.epoch(of: store, vault: server.vault)
-            let audit = try await server.openAudit(epoch: epoch, of: store, as: database.server)
-            do {
-                try await work(DatabaseChange(store: store, audit: audit, server: server))
-            } catch {
-                await audit.close()
-                throw error
+            try await closing(await store.close()) {
+                let epoch = try await StoreChecks.epoch(of: store, vault: server.vault)
+                let audit = try await server.openAudit(epoch: epoch, of: store, as: database.server)
+                try await closing(await audit.close()) {
+                    try await work(DatabaseChange(store: store, audit: audit, server: server))
+                }
             }
-            await audit.close()
-        } catch {
-            await store.close()
-            guard let error = error as? StoreError else { throw error }
+        } catch let error as StoreError {
             throw StartFailure(.unavailable, "the database \(database.place) takes no step: \(error)")
         }
-        await store.close()
     }
 
     /// Makes the change, between two entries.

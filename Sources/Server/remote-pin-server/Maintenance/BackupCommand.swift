@@ -101,20 +101,14 @@ struct BackupCommand: AsyncParsableCommand {
         let server = try await StoppedServer(loaded)
         try server.requireItsUser(for: "backup")
         let store = try await server.openStore(acceptingDamage: self.damaged)
-        do {
+        return try await closing(await store.close()) {
             let epoch = try await StoreChecks.epoch(of: store, vault: server.vault)
             let earlier = try await server.earlierEpoch(epoch)
             let since = self.damaged ? try await server.beginning(of: epoch) : earlier?.beginning
             let audit = try await server.openAudit(epoch: earlier?.latest ?? epoch)
-            let made: FinishedBackup
-            do {
-                made = try await self.make(path, store: store, server: server, audit: audit, of: earlier, since: since)
-            } catch {
-                await audit.close()
-                throw error
+            let made = try await closing(await audit.close()) {
+                try await self.make(path, store: store, server: server, audit: audit, of: earlier, since: since)
             }
-            await audit.close()
-            await store.close()
             if let earlier {
                 StandardStreams.writeError(
                     "the store has epoch \(epoch) and the audit log epoch \(earlier.latest): a restore of this backup "
@@ -122,9 +116,6 @@ struct BackupCommand: AsyncParsableCommand {
                 )
             }
             return made
-        } catch {
-            await store.close()
-            throw error
         }
     }
 

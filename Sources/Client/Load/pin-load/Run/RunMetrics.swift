@@ -22,14 +22,7 @@ final class RunMetrics: Sendable {
     ) async throws -> Value {
         guard let address else { return try await body(nil) }
         let metrics = try await RunMetrics(listeningOn: address)
-        do {
-            let value = try await body(metrics)
-            await metrics.listener.close()
-            return value
-        } catch {
-            await metrics.listener.close()
-            throw error
-        }
+        return try await closing(await metrics.listener.close()) { try await body(metrics) }
     }
 
     private init(listeningOn address: HostAndPort) async throws(PinLoadFailure) {
