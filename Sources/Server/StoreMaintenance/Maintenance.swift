@@ -17,7 +17,7 @@ package final class Maintenance: Sendable {
         package var store: any WalletStore
         /// This server's lease, if several servers may use the store; one of them does the due work.
         package var lease: (any ServerLease)?
-        package var vault: any RotatingVault
+        package var vault: KeyFileVault
         package var clock: any WallClock
         package var audit: AuditLog
         /// The store's epoch.
@@ -35,7 +35,7 @@ package final class Maintenance: Sendable {
         package init(
             store: any WalletStore,
             lease: (any ServerLease)? = nil,
-            vault: any RotatingVault,
+            vault: KeyFileVault,
             clock: any WallClock,
             audit: AuditLog,
             epoch: Int,

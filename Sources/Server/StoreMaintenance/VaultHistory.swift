@@ -14,7 +14,7 @@ package enum VaultHistory {
     ///
     /// - Parameter lease: This server's lease, which names the keys of the other servers.
     package static func check(
-        _ vault: any RotatingVault,
+        _ vault: KeyFileVault,
         of store: any WalletStore,
         _ lease: (any ServerLease)? = nil,
         at now: Timestamp
@@ -63,7 +63,7 @@ package enum VaultHistory {
     private static func opensValues(
         of version: UInt32,
         in store: any WalletStore,
-        _ vault: any RotatingVault
+        _ vault: KeyFileVault
     ) async throws(VaultMismatch) -> Bool {
         let wallets = try await mapError(
             of: await store.sealedValues(after: nil, limit: Self.sampleSize),

@@ -150,45 +150,24 @@ package final class KeyFileVault: Vault {
     }
 }
 
-/// A vault with several versions of its keys: one for sealing, and older ones to open the values sealed with them.
+/// Several versions of the keys: one for sealing, and older ones to open the values sealed with them.
 ///
 /// The keys for the audit log and the epochs also have versions, but the older ones only verify. The keys for
 /// recovery-code lookups and backup labels have no versions. With a new lookup key, no recovery code could be found.
-package protocol RotatingVault: Vault {
-    /// All versions whose values can still be opened, in ascending order.
-    var versions: [UInt32] { get }
-    /// Returns the version that a value was sealed with, or nil if the value is too short.
-    func keyVersion(of sealed: [UInt8]) -> UInt32?
-    /// Returns a check value that identifies a version's key without revealing it, or nil if the version is unknown.
-    func check(of version: UInt32) -> [UInt8]?
-    /// Returns whether a version's root is in a module, or nil if the version is unknown.
-    func isInModule(_ version: UInt32) -> Bool?
-    /// Adds a version durably and returns its number.
-    ///
-    /// Its roots are in the module if that has both keys for the next number. They are random and in the file if it has
-    /// neither and no version is in the module yet. If the version is activated, it is used for sealing from then on.
-    func addVersion(activating: Bool) async throws(KeyFileError) -> UInt32
-    /// Uses a version for sealing from then on.
-    func activate(_ version: UInt32) async throws(KeyFileError)
-    /// Derives no keys for a wallet without any values from now on, unless at least this version is active.
-    func requireForNew(_ version: UInt32)
-    /// Permanently removes versions other than the active one.
-    ///
-    /// Values sealed with them can no longer be opened.
-    func remove(_ versions: Set<UInt32>) async throws(KeyFileError)
-}
-
-extension RotatingVault {
+extension KeyFileVault {
     /// The newest version, if it is not used for sealing yet.
     package var pendingVersion: UInt32? { self.versions.last { $0 > self.activeVersion } }
 
     /// The name of a version for other servers: its number and the check value of its key; nil if it is unknown.
     package func name(of version: UInt32) -> String? { self.check(of: version).map { "\(version):\($0.hex)" } }
-}
 
-extension KeyFileVault: RotatingVault {
+    /// Returns the version that a value was sealed with, or nil if the value is too short.
     package func keyVersion(of sealed: [UInt8]) -> UInt32? { SealedValue.keyVersion(of: sealed) }
 
+    /// Adds a version durably and returns its number.
+    ///
+    /// Its roots are in the module if that has both keys for the next number. They are random and in the file if it has
+    /// neither and no version is in the module yet. If the version is activated, it is used for sealing from then on.
     package func addVersion(activating: Bool) async throws(KeyFileError) -> UInt32 {
         try await self.change { lines throws(KeyFileError) in
             // The index key does not change, because lookups that use it must keep working.
@@ -204,6 +183,7 @@ extension KeyFileVault: RotatingVault {
         }.versions.last?.number ?? 0
     }
 
+    /// Uses a version for sealing from then on.
     package func activate(_ version: UInt32) async throws(KeyFileError) {
         try await self.change { lines in
             var lines = lines
@@ -212,12 +192,18 @@ extension KeyFileVault: RotatingVault {
         }
     }
 
+    /// Derives no keys for a wallet without any values from now on, unless at least this version is active.
     package func requireForNew(_ version: UInt32) { self.oldestForNew.withLock { $0 = version } }
 
+    /// Returns a check value that identifies a version's key without revealing it, or nil if the version is unknown.
     package func check(of version: UInt32) -> [UInt8]? { self.keys.version(version)?.root.check }
 
+    /// Returns whether a version's root is in a module, or nil if the version is unknown.
     package func isInModule(_ version: UInt32) -> Bool? { self.keys.version(version)?.root.isInModule }
 
+    /// Permanently removes versions other than the active one.
+    ///
+    /// Values sealed with them can no longer be opened.
     package func remove(_ versions: Set<UInt32>) async throws(KeyFileError) {
         try await self.change { lines in
             var lines = lines

@@ -31,7 +31,7 @@ package struct EpochOpening {
         package var server: String
         /// Its audit log, which records the opening.
         package var auditLog: String
-        package var vault: any RotatingVault
+        package var vault: KeyFileVault
         package var clock: any WallClock
         package var actor: AuditActor
         /// Receives the newest entry of the log.
@@ -43,7 +43,7 @@ package struct EpochOpening {
             store: PostgreSQLWalletStore,
             server: String,
             auditLog: String,
-            vault: any RotatingVault,
+            vault: KeyFileVault,
             clock: any WallClock,
             actor: AuditActor
         ) {

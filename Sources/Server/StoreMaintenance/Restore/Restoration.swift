@@ -20,7 +20,7 @@ package struct Restoration: Sendable {
         package var backup: String
         package var dataFolder: String
         package var auditLog: String
-        package var vault: any RotatingVault
+        package var vault: KeyFileVault
         package var clock: any WallClock
         /// The actor recorded in the audit log.
         package var actor: AuditActor
@@ -45,7 +45,7 @@ package struct Restoration: Sendable {
             backup: String,
             dataFolder: String,
             auditLog: String,
-            vault: any RotatingVault,
+            vault: KeyFileVault,
             clock: any WallClock,
             actor: AuditActor,
             rule: EpochRule = .strict,
