@@ -282,16 +282,22 @@ GIT_ID = $(shell git describe --always --exclude='*' --dirty --abbrev=12 2>/dev/
 RELEASE_SCRATCH := .build-deb
 OUT := $(RELEASE_SCRATCH)/packages
 
+# The compiler maps a path, but puts its unmapped length into code (withoutActuallyEscaping). Through this link from
+# the scratch folder to itself, the paths of the packages have the same length in every folder.
+RELEASE_LINK = $(shell LC_ALL=C printf %.200s $(CURDIR)/$(RELEASE_SCRATCH)/$$(printf _%.0s {1..199}))
+
 # The programs contain no path of the build's folder, and no hash of the compiler's arguments, which have it.
 RELEASE_BUILD = REMOTE_PIN_BUILD_ID="$(GIT_ID)" REMOTE_PIN_ICU_DATA="$(CURDIR)/$(RELEASE_SCRATCH)/icu-data.o" \
-	$(SWIFT_BUILD) -c release --static-swift-stdlib --scratch-path $(RELEASE_SCRATCH) -debug-info-format none \
-	-Xswiftc -file-prefix-map -Xswiftc $(CURDIR)=/remote-pin \
+	$(SWIFT_BUILD) -c release --static-swift-stdlib --scratch-path $(RELEASE_LINK) -debug-info-format none \
 	-Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen \
-	-Xcc -ffile-prefix-map=$(CURDIR)=/remote-pin -Xcxx -ffile-prefix-map=$(CURDIR)=/remote-pin
+	$(foreach map,$(CURDIR)=/remote-pin $(RELEASE_LINK)=/remote-pin/$(RELEASE_SCRATCH), \
+		-Xswiftc -file-prefix-map -Xswiftc $(map) -Xcc -ffile-prefix-map=$(map) -Xcxx -ffile-prefix-map=$(map))
 
 .PHONY: programs
 programs: packages-deb
 	@mkdir -p $(RELEASE_SCRATCH)
+	@[[ $(RELEASE_LINK) == $(CURDIR)/$(RELEASE_SCRATCH)/_* ]] || { echo "this folder's path is too long" >&2; exit 1; }
+	@ln -sfn . $(RELEASE_LINK)
 	deploy/release/icu-data.py $(RELEASE_SCRATCH)/icu-data.o
 	@for name in remote-pin-server remote-pin-portal remote-pin-keys remote-pin-lab wallet pin-load; do \
 		$(RELEASE_BUILD) --product $$name || exit 1; \
