@@ -78,7 +78,7 @@ package final class KeyedAsyncLock<Key: Hashable & Sendable>: Sendable {
     }
 }
 
-/// Returns what `body` returns, and closes what it uses afterwards, even if it throws.
+/// Runs `body`, then closes its resource, even if `body` throws.
 package func closing<Result, Failure>(
     _ close: @autoclosure () async -> Void,
     after body: () async throws(Failure) -> Result
