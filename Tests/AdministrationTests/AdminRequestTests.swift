@@ -113,6 +113,11 @@ struct AdminRequestTests {
             // Deep arguments of a command that exists.
             let nested = request("status", String(repeating: "{\"a\":", count: 10_000))
             #expect(try await server.answer(nested).reply.failure?.kind == .malformed)
+            // The decoder accepts this depth, but takes seconds for it.
+            let depth = 500
+            let arrays = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+            let costly = try await server.answer(request("status", #"{"later":\#(arrays)}"#)).reply
+            #expect(costly.id == 7 && costly.failure?.kind == .malformed)
         }
     }
 

@@ -223,7 +223,18 @@ private enum JSONMembers: Decodable {
         init?(intValue: Int) { nil }
     }
 
+    /// The depth at which a request is rejected; a request of the protocol has at most 4 levels.
+    ///
+    /// Threat: a user without a role keeps the server's threads busy for minutes with a few kilobytes. The time to
+    /// decode nested arrays grows with the third power of their depth, and a request is decoded before the role counts.
+    private static let excessiveDepth = 8
+
     init(from decoder: any Decoder) throws {
+        guard decoder.codingPath.count < Self.excessiveDepth else {
+            throw DecodingError.dataCorrupted(
+                DecodingError.Context(codingPath: [], debugDescription: "values are nested too deeply")
+            )
+        }
         if let object = try? decoder.container(keyedBy: Key.self) {
             var members: [String: JSONMembers] = [:]
             for key in object.allKeys { members[key.stringValue] = try object.decode(JSONMembers.self, forKey: key) }
