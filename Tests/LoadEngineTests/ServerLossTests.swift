@@ -19,8 +19,8 @@ struct ServerLossTests {
         }
         let first = try await lab.restart()
         let again = Mutex<ServerProcess?>(nil)
-        // Few checks, each of another wallet: hardly any wallet is used twice.
-        let plan = try LoadLab.plan("5s:=2") { plan in
+        // Few checks, each of another wallet: hardly any wallet is used twice. The server must be back before the end.
+        let plan = try LoadLab.plan("20s:=2") { plan in
             plan.mix = try Mix(parsing: "wrong=1")
             plan.checksPerWallet = 1
             plan.think = try ThinkTime(parsing: "300ms..400ms")
@@ -54,7 +54,7 @@ struct ServerLossTests {
         await again.withLock { $0 }?.terminate()
     }
 
-    @Test("a server that ends permanently ends the run as lost", arguments: ["8s:=4", "8s:=40/s"])
+    @Test("a server that ends permanently ends the run as lost", arguments: ["20s:=4", "20s:=40/s"])
     func lost(stages: String) async throws {
         let lab = try await LoadLab.start(wallets: 8)
         let plan = try LoadLab.plan(stages) { $0.openConnections = 4 }
