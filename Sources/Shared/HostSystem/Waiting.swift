@@ -5,65 +5,57 @@ internal import Synchronization
 ///
 /// Waiting tasks acquire the lock in the order they arrived.
 package final class AsyncLock: Sendable {
-    private let lock = KeyedAsyncLock<Bool>()
+    private let waiters = Mutex(LockWaiters())
 
     package init() {}
 
-    package var waitingCount: Int { self.lock.waitingCount(true) }
+    package var waitingCount: Int { self.waiters.withLock(\.count) }
 
     /// Acquires the lock if it is free, and returns whether it was.
-    package func acquireIfFree() -> Bool { self.lock.acquireIfFree(true) }
+    package func acquireIfFree() -> Bool { self.waiters.withLock { $0.acquireIfFree() } }
 
     /// Waits for the lock.
     ///
     /// The caller must call ``release()`` when it is done.
-    package func acquire() async { await self.lock.acquire(true) }
+    package func acquire() async {
+        if self.acquireIfFree() { return }
+        await withCheckedContinuation { continuation in
+            let isAcquired = self.waiters.withLock { $0.acquire(continuation) }
+            if isAcquired { continuation.resume() }
+        }
+    }
 
     /// Passes the lock to the next waiting task.
-    package func release() { self.lock.release(true) }
+    package func release() { self.waiters.withLock { $0.release() }?.resume() }
 }
 
 /// A separate ``AsyncLock`` for each key.
 ///
 /// Tasks with different keys do not wait for each other.
 package final class KeyedAsyncLock<Key: Hashable & Sendable>: Sendable {
-    /// The tasks waiting for each lock that is held, in order of arrival.
-    private let waiting = Mutex<[Key: [CheckedContinuation<Void, Never>]]>([:])
+    /// If a key has no entry, its lock is free.
+    private let waiters = Mutex<[Key: LockWaiters]>([:])
 
     package init() {}
 
-    package func waitingCount(_ key: Key) -> Int { self.waiting.withLock { $0[key]?.count ?? 0 } }
-
-    /// Acquires a key's lock if it is free, and returns whether it was.
-    ///
-    /// - Parameter continuation: Joins the queue if the lock is held.
-    fileprivate func acquireIfFree(_ key: Key, orQueue continuation: CheckedContinuation<Void, Never>? = nil) -> Bool {
-        self.waiting.withLock { waiting in
-            guard waiting[key] != nil else {
-                waiting[key] = []
-                return true
-            }
-            if let continuation { waiting[key]?.append(continuation) }
-            return false
-        }
-    }
+    package func waitingCount(_ key: Key) -> Int { self.waiters.withLock { $0[key]?.count ?? 0 } }
 
     /// Waits for a key's lock.
     ///
     /// The caller must call ``release(_:)`` when it is done.
     package func acquire(_ key: Key) async {
-        if self.acquireIfFree(key) { return }
         await withCheckedContinuation { continuation in
-            if self.acquireIfFree(key, orQueue: continuation) { continuation.resume() }
+            let isAcquired = self.waiters.withLock { $0[key, default: LockWaiters()].acquire(continuation) }
+            if isAcquired { continuation.resume() }
         }
     }
 
     /// Passes a key's lock to the next waiting task.
     package func release(_ key: Key) {
-        let next = self.waiting.withLock { waiting in
-            let isWaitedFor = waiting[key]?.isEmpty == false
-            if !isWaitedFor { waiting[key] = nil }
-            return isWaitedFor ? waiting[key]?.removeFirst() : nil
+        let next = self.waiters.withLock { waiters in
+            let next = waiters[key]?.release()
+            if next == nil { waiters[key] = nil }
+            return next
         }
         next?.resume()
     }
@@ -75,6 +67,42 @@ package final class KeyedAsyncLock<Key: Hashable & Sendable>: Sendable {
         await self.acquire(key)
         defer { self.release(key) }
         return try await body()
+    }
+}
+
+/// The state of a lock, and the tasks waiting for it in order of arrival.
+///
+/// The owner must protect this with a mutex.
+private struct LockWaiters {
+    private var isHeld = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    var count: Int { self.waiting.count }
+
+    /// Acquires the lock if it is free, and returns whether it was.
+    mutating func acquireIfFree() -> Bool {
+        defer { self.isHeld = true }
+        return !self.isHeld
+    }
+
+    /// Acquires the lock or joins the queue.
+    ///
+    /// Returns true if the lock was free, in which case the caller must resume the task.
+    mutating func acquire(_ continuation: CheckedContinuation<Void, Never>) -> Bool {
+        if self.acquireIfFree() { return true }
+        self.waiting.append(continuation)
+        return false
+    }
+
+    /// Releases the lock and returns the task that holds it next, or nil if there is none.
+    ///
+    /// The caller must resume the task after unlocking the mutex.
+    mutating func release() -> CheckedContinuation<Void, Never>? {
+        guard !self.waiting.isEmpty else {
+            self.isHeld = false
+            return nil
+        }
+        return self.waiting.removeFirst()
     }
 }
 
