@@ -133,20 +133,26 @@ EXPLORE :=
 .PHONY: explore
 explore: packages-run ## run server and store through all interleavings within bounds; EXPLORE="attempts messages=5", EXPLORE=--help
 	REMOTE_PIN_BENCHMARKS=1 $(SWIFT_BUILD) --product explore
-	explore="$$(swift build --show-bin-path)/explore"; \
-	$(if $(EXPLORE),"$$explore" $(EXPLORE),"$$explore" --plans | xargs -n 1 -P "$$(nproc)" "$$explore")
+	$(if $(EXPLORE),$(DEBUG)/explore $(EXPLORE),$(call explore_all,$(DEBUG)))
+
+DEBUG = "$$(swift build --show-bin-path)"
+explore_all = $(1)/explore --plans | xargs -n 1 -P "$$(nproc)" $(1)/explore
+simulate = $(1)/simulate JOBS=$$(nproc)
+
+# The build with switches for the broken rules. No rule is broken in it unless the variable MUTANT names one.
+SWITCHED := .build-mutants/tree/.build/debug
 
 .PHONY: proof
-proof: mutants-check explore model simulate-build ## explorer, model, 2,000 simulated seeds, and broken rules that they must find
-	Tests/Explore/model.py "$$(swift build --show-bin-path)/explore"
-	$(RUN_SIMULATOR) SEEDS=63-80 --twice
-	$(RUN_SIMULATOR) SEEDS=2000
+proof: mutants-check packages-run model ## explorer, model, 2,000 simulated seeds, and broken rules that they must find
 	Tests/Mutants/run.py --explore --simulate
+	$(call explore_all,$(SWITCHED))
+	Tests/Explore/model.py $(SWITCHED)/explore
+	$(call simulate,$(SWITCHED)) SEEDS=63-80 --twice
+	$(call simulate,$(SWITCHED)) SEEDS=2000
 
 # Arguments of the simulator besides SEED or SEEDS, such as "--trace"; SIMULATE=--help lists them.
 SIMULATE :=
 SEEDS := 200
-RUN_SIMULATOR = "$$(swift build --show-bin-path)/simulate" JOBS=$$(nproc)
 
 .PHONY: simulate-build
 simulate-build: packages-run
@@ -154,7 +160,7 @@ simulate-build: packages-run
 
 .PHONY: simulate
 simulate: simulate-build ## simulate servers and wallets with faults; SEED=37 or SEEDS=200, SIMULATE=--help
-	$(RUN_SIMULATOR) $(if $(SEED),SEED=$(SEED),SEEDS=$(SEEDS)) $(SIMULATE)
+	$(call simulate,$(DEBUG)) $(if $(SEED),SEED=$(SEED),SEEDS=$(SEEDS)) $(SIMULATE)
 
 FAULTS :=
 
