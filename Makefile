@@ -311,6 +311,7 @@ programs: packages-deb
 
 .PHONY: deb
 deb: programs ## operators: build Debian packages with the Swift runtime linked statically; OUT=FOLDER
+	rm -rf $(RELEASE_SCRATCH)/packages
 	deploy/debian/build.sh $(RELEASE_SCRATCH)/release $(OUT)
 
 # The file of a minisign key; its public key is beside it, with the ending .pub.
