@@ -194,13 +194,13 @@ extension SettingCatalog {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// Returns the settings as listed by `--help`.
+    /// Returns the settings for `--help`, in lines that a terminal of 80 columns does not break.
     package func help(where isIncluded: (any SettingDeclaration) -> Bool) -> String {
         self.settings.filter(isIncluded).flatMap { setting in
             let standard = setting.standardText.map { "default: \($0)" } ?? "must be set"
             let text = "\(setting.text) (\(setting.allowed); \(standard))"
             return ["  --\(setting.name) <\(setting.form)>"]
-                + TextLayout.wrapped(text.split(separator: " "), width: 92).map { "        \($0)" }
+                + TextLayout.wrapped(text.split(separator: " "), width: 71).map { "        \($0)" }
         }.joined(separator: "\n")
     }
 
