@@ -126,10 +126,12 @@ extension RunResult {
             let tool = totals.toolCores, tool < Self.idleShare
         else { return nil }
         let all = totals.figures().serviceTime
-        // Little's law: the number of calls in flight is their rate times their duration.
-        let inFlight = (all.mean ?? 0) * Double(all.count) / (seconds * 1_000_000)
+        // Little's law: the number of calls in flight is their rate times their duration. The last calls end after the
+        // measured time, which can make it too high.
+        let connections = Double(totals.peakConnections)
+        let inFlight = min(connections, (all.mean ?? 0) * Double(all.count) / (seconds * 1_000_000))
         let reason =
-            inFlight >= Self.idleShare * Double(totals.peakConnections)
+            inFlight >= Self.idleShare * connections
             ? "the connections waited for answers, which waited for the disk or the network"
             : "the connections paused between operations (--think, new connections, blocked wallets)"
         return "limited by waiting, not by work: the server used \(NumberText.percent(server)) of a core, pin-load "
