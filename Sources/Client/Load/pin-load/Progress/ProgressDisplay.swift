@@ -144,10 +144,11 @@ extension ProgressText {
         let (interval, totals, gauges) = (moment.interval, moment.totals, moment.interval.gauges)
         let now = interval.totals
         let left = max(.zero, moment.duration - interval.end).clockText
-        let stage = interval.isWarmup ? ", warm-up" : interval.stage.map { ", \($0)" } ?? ""
+        let part: String? = interval.isWarmup ? "warm-up" : interval.isTail ? "tail" : interval.stage
+        let stage = part.map { ", \($0)" } ?? ""
         let waiting = plan.isOpen ? "\(NumberText.count(moment.waiting)) waiting  " : ""
         let inFlight = "\(waiting)\(NumberText.count(gauges.inFlight)) in flight"
-        let planned = gauges.plannedRate.map { " of \(NumberText.rate($0)) planned" } ?? ""
+        let planned = interval.isTail ? "" : gauges.plannedRate.map { " of \(NumberText.rate($0)) planned" } ?? ""
         let average = totals.rate.map { ", \(NumberText.rate($0)) on average" } ?? ""
         let counts = [
             ("VIOLATIONS", totals.violations.count), ("unexpected", totals.figures().unexpected),

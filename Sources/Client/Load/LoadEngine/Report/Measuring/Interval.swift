@@ -10,7 +10,7 @@ package struct Interval: Sendable, Equatable, Codable {
     /// Whether the interval comes after the end of the plan or of the run.
     ///
     /// Answers to operations still in flight are counted, but the duration of the interval is not.
-    var isTail: Bool
+    package var isTail: Bool
     package var stage: String?
     /// Counts and times by operation.
     ///
