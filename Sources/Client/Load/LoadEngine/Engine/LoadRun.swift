@@ -169,8 +169,8 @@ extension RunContext {
         let replaced = self.gauges.replaced.load(ordering: .relaxed)
         if replaced > 0 {
             self.events.note(
-                "\(replaced) wrong PINs were replaced by right ones, so that no wallet had more than "
-                    + "\(self.wrongLimit) in a row"
+                "wrong PINs replaced by right ones, so that no wallet had more than \(self.wrongLimit) in a row: "
+                    + NumberText.count(replaced)
             )
         }
         let repeated = self.gauges.repeated.load(ordering: .relaxed)
@@ -191,8 +191,8 @@ extension RunContext {
         if self.plan.connectionUse.only == .warm, self.plan.checksPerWallet == nil, !self.sharesWallets {
             self.events.note(
                 """
-                each connection kept its wallet: \(self.pool.usedCount) of \
-                \(self.plan.share.size(of: self.fleet.count)) were used \
+                each connection kept its wallet: \(NumberText.count(self.pool.usedCount)) of \
+                \(NumberText.count(self.plan.share.size(of: self.fleet.count))) were used \
                 (--checks-per-wallet N uses others too)
                 """
             )
