@@ -30,7 +30,8 @@ struct PortalProgram: AsyncParsableCommand {
 
             With --check it serves nothing; it shows the values with their sources and reports every problem:
 
-              sudo -u remote-pin-portal remote-pin-portal --check --config /etc/remote-pin/portal.yaml
+              sudo -u remote-pin-portal remote-pin-portal --check \\
+                --config /etc/remote-pin/portal.yaml
 
             With the server's configuration, or a lab's:
 
@@ -40,7 +41,8 @@ struct PortalProgram: AsyncParsableCommand {
 
             Without it, as a user that cannot read it (the server's `portal.group` names one of that user's groups):
 
-              remote-pin-portal --portal.socket /run/remote-pin-portal/portal.sock --portal.listen 127.0.0.1:7480
+              remote-pin-portal --portal.socket /run/remote-pin-portal/portal.sock \\
+                --portal.listen 127.0.0.1:7480
 
             Only the settings below are used. The log goes to standard error, because `log.file` is the server's. \
             Writes one line that begins with `ready` to standard output when clients can connect. SIGTERM and SIGINT \

@@ -28,7 +28,8 @@ struct PinLoadProgram: AsyncParsableCommand {
                 0  success
                 1  usage error, or an unusable file
                69  the server is unreachable or rejects the request
-               70  a disk error, a damaged wallet record, or an output that nothing reads for a minute
+               70  a disk error, a damaged wallet record, or an output that nothing reads
+                   for a minute
                75  another process uses the wallets
                99  a threshold is not met, a violation, or the server was lost
               130  interrupted

@@ -64,7 +64,8 @@ struct WalletProgram: AsyncParsableCommand {
                 wallet unlock --lab lab --home phone --pin-file pin --json
 
               Change the PIN; the old PIN is the first line, the new PIN the second:
-                printf '024791\\n135790\\n' | wallet change-pin --lab lab --home phone --pin-fd 0
+                printf '024791\\n135790\\n' | wallet change-pin --lab lab --home phone \\
+                  --pin-fd 0
 
               Set up on a rooted phone, which the server rejects with exit code 14:
                 wallet setup --lab lab --home rooted --platform ios --rooted
@@ -80,7 +81,8 @@ struct WalletProgram: AsyncParsableCommand {
               12  blocked permanently  17  update needed
               13  revoked              18  cancelled or not accepted
               64  usage
-              70  internal error, or the output cannot be written or is not read for a minute
+              70  internal error, or the output cannot be written or is not read
+                  for a minute
               75  the home is in use by another process
               See `wallet help run` for those of `run`.
             """,

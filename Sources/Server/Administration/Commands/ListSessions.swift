@@ -77,7 +77,8 @@ package struct ListSessions: AdminCall {
                 number of sessions at each; run the command on the machine of another one for its list.
 
                   remote-pin-server admin sessions --lab /tmp/lab
-                  remote-pin-server admin sessions --json --lab /tmp/lab | jq '.sessions | length'
+                  remote-pin-server admin sessions --json --lab /tmp/lab |
+                    jq '.sessions | length'
                 """
         )
 

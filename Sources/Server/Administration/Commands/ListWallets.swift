@@ -115,9 +115,12 @@ package struct ListWallets: AdminCall {
                 States: open, blocked, blocked-permanently, never-opened, revoked, damaged. --state may be repeated.
 
                   remote-pin-server admin wallet list --lab /tmp/lab
-                  remote-pin-server admin wallet list --state blocked --state blocked-permanently --lab /tmp/lab
-                  remote-pin-server admin wallet list --platform ios --registered-from 2026-12-01 --lab /tmp/lab
-                  remote-pin-server admin wallet list --state never-opened --limit 20 --json --lab /tmp/lab
+                  remote-pin-server admin wallet list --state blocked \\
+                    --state blocked-permanently --lab /tmp/lab
+                  remote-pin-server admin wallet list --platform ios \\
+                    --registered-from 2026-12-01 --lab /tmp/lab
+                  remote-pin-server admin wallet list --state never-opened --limit 20 --json \\
+                    --lab /tmp/lab
                 """
         )
 

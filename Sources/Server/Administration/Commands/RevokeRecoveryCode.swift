@@ -102,7 +102,8 @@ package struct RevokeRecoveryCode: AdminCall {
                 if no wallet is linked to the code: it is denied all the same, but may be mistyped.
 
                   remote-pin-server admin revoke recovery-code --lab /tmp/lab
-                  remote-pin-server admin revoke recovery-code --code-fd 0 --lab /tmp/lab < code.txt
+                  remote-pin-server admin revoke recovery-code --code-fd 0 \\
+                    --lab /tmp/lab < code.txt
                 """
         )
 

@@ -33,8 +33,10 @@ package struct SetFlag: AdminCall {
                 A wallet gets the change at its next session. As a percentage grows, the same wallets stay included. A \
                 list replaces the previous one.
 
-                  remote-pin-server admin flags set safe-biometric-unlock list 3f9c01… --lab /tmp/lab
-                  remote-pin-server admin flags set safe-biometric-unlock percent 10 --lab /tmp/lab
+                  remote-pin-server admin flags set safe-biometric-unlock list 3f9c01… \\
+                    --lab /tmp/lab
+                  remote-pin-server admin flags set safe-biometric-unlock percent 10 \\
+                    --lab /tmp/lab
                   remote-pin-server admin flags set safe-biometric-unlock on --lab /tmp/lab
                   remote-pin-server admin flags set safe-biometric-unlock off --lab /tmp/lab
                 """

@@ -43,8 +43,10 @@ package struct SetUpdatePolicy: AdminCall {
                 counts from the server's clock. Apps learn of the change at their next connection. A blocked version \
                 may only call Hello, RevokeWithCode, OpenSession and ReportWipe.
 
-                  remote-pin-server admin update-policy set android ..1.2=block 1.2..1.4=warn@+14d --lab DIR
-                  remote-pin-server admin update-policy set ios ..2.0=recommend ..2.1=notify --lab DIR
+                  remote-pin-server admin update-policy set android ..1.2=block \\
+                    1.2..1.4=warn@+14d --lab DIR
+                  remote-pin-server admin update-policy set ios ..2.0=recommend ..2.1=notify \\
+                    --lab DIR
                   remote-pin-server admin update-policy set all all=ok --lab DIR
                 """
         )

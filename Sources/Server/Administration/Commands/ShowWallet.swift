@@ -179,7 +179,8 @@ package struct ShowWallet: AdminCall {
                 line about it. The states are those of `wallet list`.
 
                   remote-pin-server admin wallet show 3f9c01… --lab /tmp/lab
-                  remote-pin-server admin wallet show 3f9c01… --json --lab /tmp/lab | jq .pin.failures
+                  remote-pin-server admin wallet show 3f9c01… --json --lab /tmp/lab |
+                    jq .pin.failures
                 """
         )
 

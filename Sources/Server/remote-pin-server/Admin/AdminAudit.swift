@@ -31,8 +31,9 @@ struct AdminAudit: AsyncParsableCommand {
 
                   remote-pin-server admin audit verify --lab /tmp/lab
                   remote-pin-server admin audit verify --last 81:0-5be0… --config server.yaml
-                  journalctl -u remote-pin-server -o cat | remote-pin-server admin audit verify --last-from - \\
-                    --record --config server.yaml
+                  journalctl -u remote-pin-server -o cat |
+                    remote-pin-server admin audit verify --last-from - --record \\
+                    --config server.yaml
                 """
         )
 
@@ -175,7 +176,8 @@ extension AdminAudit {
 
                   remote-pin-server admin audit show --lab /tmp/lab
                   remote-pin-server admin audit show --wallet 3f9c01… --json --lab /tmp/lab
-                  remote-pin-server admin audit show --event "revoke wallet" --since 2026-12-01 --lab /tmp/lab
+                  remote-pin-server admin audit show --event "revoke wallet" \\
+                    --since 2026-12-01 --lab /tmp/lab
                 """
         )
 

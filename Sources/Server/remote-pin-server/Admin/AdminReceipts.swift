@@ -28,7 +28,8 @@ struct AdminReceipts: AsyncParsableCommand {
 
                   jq -c '{receipt: .last}' phone/app/receipts.json | \\
                     remote-pin-server admin receipts verify --key 1:04ab…
-                  remote-pin-server admin receipts verify --key 1:04ab… --key 2:0417… receipts.jsonl server.log
+                  remote-pin-server admin receipts verify --key 1:04ab… --key 2:0417… \\
+                    receipts.jsonl server.log
                 """
         )
 

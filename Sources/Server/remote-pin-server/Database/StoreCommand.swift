@@ -14,7 +14,8 @@ struct StoreCommand: AsyncParsableCommand {
         discussion: """
             For `store.kind: postgresql`. A new cluster (docs/cluster.md), with the role and database of the servers:
 
-              psql -c "create role remote_pin login password '…'" -c 'create database remote_pin owner remote_pin'
+              psql -c "create role remote_pin login password '…'" \\
+                -c 'create database remote_pin owner remote_pin'
               remote-pin-server store init --config /etc/remote-pin/server.yaml
               remote-pin-server store status --config /etc/remote-pin/server.yaml
               remote-pin-server serve --config /etc/remote-pin/server.yaml

@@ -28,7 +28,8 @@ struct StoreCopyCommand: AsyncParsableCommand {
             wallets and begins again. So no epoch is opened, and no wallet is charged.
 
               remote-pin-server store copy --config /etc/remote-pin/server.yaml
-              remote-pin-server store copy --json --from /var/lib/remote-pin/data --config /etc/remote-pin/server.yaml
+              remote-pin-server store copy --json --from /var/lib/remote-pin/data \\
+                --config /etc/remote-pin/server.yaml
             """
     )
 

@@ -25,14 +25,19 @@ struct StoreEpochCommand: AsyncParsableCommand {
             it revoked since work again, and it begins a new log.
 
             --epoch sets the charge until the wallet's next right PIN:
-              strict      the wallet is in its last round: at most one round of guesses is left
-              charge-one  one wrong PIN more, never the last one: only if the logs show at most one lost commit
-              trust       none: only if the logs show that no commit is lost, as after a move of the database
+              strict      the wallet is in its last round: at most one round of
+                          guesses is left
+              charge-one  one wrong PIN more, never the last one: only if the logs
+                          show at most one lost commit
+              trust       none: only if the logs show that no commit is lost, as
+                          after a move of the database
 
             --dry-run reads everything and shows what would be done. If the command is killed, run it again.
 
-              remote-pin-server store epoch --dry-run --audit pin2.audit --audit pin3.audit --config server.yaml
-              remote-pin-server store epoch --yes --audit pin2.audit --without pin3 --config server.yaml
+              remote-pin-server store epoch --dry-run --audit pin2.audit \\
+                --audit pin3.audit --config server.yaml
+              remote-pin-server store epoch --yes --audit pin2.audit --without pin3 \\
+                --config server.yaml
             """
     )
 

@@ -34,7 +34,8 @@ struct StorePolicyShow: AsyncParsableCommand {
             Connects once and changes nothing. Exit status: 0 if this server's settings are the policy, 79 if not.
 
               remote-pin-server store policy show /srv/remote-pin
-              remote-pin-server store policy show --json --config /etc/remote-pin/server.yaml
+              remote-pin-server store policy show --json \\
+                --config /etc/remote-pin/server.yaml
             """
     )
 
@@ -80,7 +81,8 @@ struct StorePolicySet: AsyncParsableCommand {
             nothing; with --rename-cluster it also replaces the name.
 
               remote-pin-server store policy set --config /etc/remote-pin/server.yaml
-              remote-pin-server store policy set --yes --json --config /etc/remote-pin/server.yaml
+              remote-pin-server store policy set --yes --json \\
+                --config /etc/remote-pin/server.yaml
             """
     )
 

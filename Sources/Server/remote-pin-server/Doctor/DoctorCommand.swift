@@ -19,8 +19,10 @@ struct DoctorCommand: AsyncParsableCommand {
             Exit status: 0 no fault, 1 warnings, 2 problems (the convention of monitoring plugins), and 77 if this \
             user may not read the server's files.
 
-              sudo -u remote-pin remote-pin-server doctor --config /etc/remote-pin/server.yaml
-              remote-pin-server doctor --json /tmp/lab | jq '.findings[] | select(.severity != "good")'
+              sudo -u remote-pin remote-pin-server doctor \\
+                --config /etc/remote-pin/server.yaml
+              remote-pin-server doctor --json /tmp/lab |
+                jq '.findings[] | select(.severity != "good")'
             """
     )
 

@@ -29,7 +29,8 @@ struct BackupCommand: AsyncParsableCommand {
             With --damaged it also copies a store that the server rejects because counted attempts are missing. The \
             copy holds what is left. Its restore repeats all revocations of the store's epoch and charges every wallet.
 
-              remote-pin-server backup /var/backups/remote-pin/2026-11-21.backup --config server.yaml
+              remote-pin-server backup /var/backups/remote-pin/2026-11-21.backup \\
+                --config server.yaml
               remote-pin-server backup before-the-upgrade.backup --lab /tmp/lab
             """
     )

@@ -25,9 +25,12 @@ struct RestoreCommand: AsyncParsableCommand {
             creates that user's files. It rejects other users, including root (exit status 77).
 
             --epoch sets the charge until the wallet's next right PIN:
-              strict      the wallet is in its last round: at most one round of guesses is left (the protocol's rule)
-              charge-one  one wrong PIN more than in the backup, never the last one: for a backup of minutes ago
-              trust       none: only if the backup is the last state of the store, as after a move
+              strict      the wallet is in its last round: at most one round of
+                          guesses is left (the protocol's rule)
+              charge-one  one wrong PIN more than in the backup, never the last one:
+                          for a backup of minutes ago
+              trust       none: only if the backup is the last state of the store,
+                          as after a move
 
             If a value sealed for a wallet does not open although its key is right, or its attempt record was altered, \
             nothing is restored and the wallet is named. With --end-damaged that wallet is ended, on record, and the \
@@ -35,7 +38,8 @@ struct RestoreCommand: AsyncParsableCommand {
 
             Without the complete audit log it lists the losses and asks you to type a phrase; --yes skips that.
 
-              remote-pin-server restore /var/backups/remote-pin/2026-11-21.backup --config server.yaml
+              remote-pin-server restore /var/backups/remote-pin/2026-11-21.backup \\
+                --config server.yaml
               remote-pin-server restore moved.backup --epoch trust --lab /tmp/lab
             """
     )

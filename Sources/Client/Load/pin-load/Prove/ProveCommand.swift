@@ -14,8 +14,8 @@ struct ProveCommand: AsyncParsableCommand {
 
             FAULT HOOK
 
-              The program is called with one word. It returns when the word's effect is complete; another status than \
-              0 fails the run.
+              The program is called with one word, and returns when its effect is
+              complete. Another status than 0 fails the run.
                 list      prints the names of its faults, one per line
                 NAME      injects this fault
                 heal      removes every fault; also called at the end
@@ -42,8 +42,8 @@ struct ProveCommand: AsyncParsableCommand {
                69  the server is unreachable
                70  a disk error, or a damaged wallet record
                75  another process uses the wallets
-               99  a promise was broken or not shown: a violation, a failed hook, no fault injected, a server that
-                   did not recover
+               99  a promise was broken or not shown: a violation, a failed hook,
+                   no fault injected, a server that did not recover
               130  interrupted
             """
     )

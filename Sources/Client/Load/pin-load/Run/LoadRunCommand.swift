@@ -40,10 +40,11 @@ struct LoadRunCommand: AsyncParsableCommand {
               200 bursts of 64 concurrent guesses, one of them right:
                 pin-load run --lab lab --wallets wallets --attack burst:64 --repeat 200
 
-              The second of four machines, which begin together ('pin-load merge' joins the results):
+              The second of four machines; 'pin-load merge' joins their results:
                 pin-load run --address pin.example:8443 --ca ca.pem --wallets wallets \\
-                  --i-own-this-server pin.example --rate 8000 --connections 400 --duration 5m \\
-                  --part 2/4 --start-at 2026-12-01T09:00:00Z --out part-2.json
+                  --i-own-this-server pin.example --rate 8000 --connections 400 \\
+                  --duration 5m --part 2/4 --start-at 2026-12-01T09:00:00Z \\
+                  --out part-2.json
 
               A ready-made plan ('pin-load profiles' explains them):
                 pin-load run --lab lab --wallets wallets --profile spike

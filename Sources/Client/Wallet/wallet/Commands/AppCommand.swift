@@ -24,7 +24,8 @@ struct AppCommand: PhoneCommand {
                 wallet app --lab lab --home phone --biometrics fingerprint --language nl
 
               Start the app with a link, as a browser would:
-                wallet app --lab lab --home phone --link https://wallet.example.org/link/issuance/1
+                wallet app --lab lab --home phone \\
+                  --link https://wallet.example.org/link/issuance/1
 
               With a screen reader:
                 TERM=dumb wallet app --lab lab --home phone

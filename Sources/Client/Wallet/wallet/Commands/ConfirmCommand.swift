@@ -17,7 +17,8 @@ struct ConfirmCommand: OneShotCommand {
 
             EXAMPLE
 
-              wallet confirm --title 'Pay 25.00 EUR' --details 'To Example Shop' --lab lab --home phone --pin-file pin
+              wallet confirm --title 'Pay 25.00 EUR' --details 'To Example Shop' \\
+                --lab lab --home phone --pin-file pin
             """
     )
 

@@ -13,22 +13,26 @@ struct DriveCommand: PhoneCommand {
             or an inactivity lock is reported when it occurs. The end of the input means `quit`. The program also ends \
             if it cannot write an answer, for example because nothing has read its output for a minute.
 
-              {"do":"launch"}                            with "url" and "source": start with a link
-              {"do":"tap","action":"next"}               an action of the current screen
-              {"do":"enter","pin":"024791"}              never written or logged
-              {"do":"biometric","present":"match"}       or mismatch, passcode, wrong-passcode, cancel
+              {"do":"launch"}                        "url" and "source": with a link
+              {"do":"tap","action":"next"}           an action of the current screen
+              {"do":"enter","pin":"024791"}          never written or logged
+              {"do":"biometric","present":"match"}   or mismatch, passcode,
+                                                     wrong-passcode, cancel
               {"do":"background"}  {"do":"resume"}  {"do":"end"}
-              {"do":"link","url":"https://…","source":"app"}     or external-scanner
-              {"do":"device","set":{"network":"off"}}    any keys of the profile
-              {"do":"session","kind":"disclosure"}       the host app is busy, so links wait; or none
-              {"do":"confirm","title":"Pay 25 EUR"}      the host app asks the user to confirm; also "details"
+              {"do":"link","url":"https://…","source":"app"}  or external-scanner
+              {"do":"device","set":{"network":"off"}}  any keys of the profile
+              {"do":"session","kind":"disclosure"}   the host app is busy, so links
+                                                     wait; or none
+              {"do":"confirm","title":"Pay 25 EUR"}  the host app asks the user to
+                                                     confirm; also "details"
               {"do":"look"}  {"do":"quit"}
 
             A command may have an "id", which its answer repeats. docs/testing-guide.md has an example in Python.
 
             EXAMPLE
 
-              printf '%s\\n' '{"do":"launch"}' '{"do":"tap","action":"skip"}' | wallet drive --lab lab --home phone
+              printf '%s\\n' '{"do":"launch"}' '{"do":"tap","action":"skip"}' |
+                wallet drive --lab lab --home phone
             """
     )
 

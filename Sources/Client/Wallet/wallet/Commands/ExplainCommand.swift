@@ -14,7 +14,7 @@ struct ExplainCommand: ParsableCommand {
             EXAMPLES
 
               wallet explain storage
-              wallet explain wallet-access-data-4f2a99c1    # the id that an error screen shows
+              wallet explain wallet-access-data-4f2a99c1  # the id on an error screen
               wallet explain 14
             """
     )

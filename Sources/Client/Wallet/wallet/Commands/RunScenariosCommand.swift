@@ -16,23 +16,23 @@ struct RunScenariosCommand: AsyncParsableCommand {
 
             EXAMPLES
 
-              wallet run Tests/Scenarios                      # all of a folder, each with a separate lab
-              wallet run LTC46.yaml --keep                    # keep the lab and the phone
-              wallet run --check *.yaml                       # only check the files
+              wallet run Tests/Scenarios                # a folder, each with its own lab
+              wallet run LTC46.yaml --keep              # keep the lab and the phone
+              wallet run --check *.yaml                 # only check the files
               wallet run . --format junit --output report.xml
-              wallet run Tests/Scenarios --report html report # every screen of every scenario, for a browser
-              wallet run . --tag smoke --fail-fast            # stop at the first failure
-              wallet run . --filter LTC46 --repeat 20         # does it pass each time?
-              wallet run . --shard 1/4 --skip-tag slow        # the first quarter of the others
-              wallet run . --json --output report.json        # then only what failed:
+              wallet run . --report html report         # every screen, for a browser
+              wallet run . --tag smoke --fail-fast      # stop at the first failure
+              wallet run . --filter LTC46 --repeat 20   # does it pass each time?
+              wallet run . --shard 1/4 --skip-tag slow  # a quarter of the others
+              wallet run . --json --output report.json  # then only what failed:
               wallet run . --last-failed report.json
-              wallet run LTC46.yaml --watch                   # play again after each save
-              wallet run . --update                           # write the files of `expect screen`
-              wallet run LTC46.yaml --step                    # show the phone, and wait before each step
+              wallet run LTC46.yaml --watch             # play again after each save
+              wallet run . --update                     # write `expect screen` files
+              wallet run LTC46.yaml --step              # wait before each step
 
             EXIT CODES
 
-                0  all expectations were met, except in scenarios with the key `known failure`
+                0  all expectations were met, except in known failures
                 1  an expectation was not met, or a known failure passed
                64  invalid file or option
                69  the server cannot be reached or started
