@@ -14,7 +14,6 @@ struct LabProgram: AsyncParsableCommand {
             `remote-pin-server lab …` and `remote-pin-server init --lab` run this program, which is separate so that \
             the production server does not contain the authority.
 
-              remote-pin-lab init /tmp/lab
               remote-pin-lab up /tmp/lab
             """,
         version: BuildID.text(of: "remote-pin-lab"),

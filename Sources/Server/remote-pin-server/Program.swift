@@ -28,9 +28,8 @@ struct ServerCommand: AsyncParsableCommand {
         commandName: "remote-pin-server",
         abstract: "A server that checks wallet PINs and keeps the shares without which a wallet cannot be opened.",
         discussion: """
-            To try it out, create a lab and serve it:
+            To try it out, serve a lab, which the first use creates:
 
-              remote-pin-server init --lab /tmp/lab
               remote-pin-server lab up /tmp/lab
 
             For production, create a folder, edit its configuration, check it and serve it:

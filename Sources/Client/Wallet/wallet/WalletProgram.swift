@@ -49,8 +49,8 @@ struct WalletProgram: AsyncParsableCommand {
 
             EXAMPLES
 
-              Create a lab and start its server, in another terminal:
-                remote-pin-server init --lab lab && remote-pin-server lab up lab
+              Start a lab server in another terminal:
+                remote-pin-server lab up lab
 
               Run the app on a phone with face recognition:
                 wallet app --lab lab --home phone --platform ios --biometrics face
