@@ -108,7 +108,7 @@ final class Printer: Sendable {
             if case .text(let line) = screen.values[name] { text += self.ink.highlight(line) + "\n" }
         }
         if case .text(let code) = screen.values["deletionCode"] { text += "\n    \(self.ink.bold(code))\n\n" }
-        for name in ["product", "version", "server"] {
+        for name in ["product", "version", "server", "cause"] {
             if case .text(let value) = screen.values[name] { text += "\(name): \(value)\n" }
         }
         let actions = screen.actions.map { "[\($0.title)]" }
