@@ -102,7 +102,7 @@ struct LabUpCommand: AsyncParsableCommand {
             StandardStreams.writeOutput(
                 """
                 a lab for tests; in another terminal:
-                  wallet app --lab \(lab.path)
+                  wallet app --lab \(lab.path) --home phone
                   remote-pin-server admin clock advance 61s --lab \(lab.path)
                 its log: \(lab.logFile)
 
