@@ -39,8 +39,8 @@ extension FailureCause {
         case .walletUnknown:
             """
             The server knows no wallet with this id and this hardware key: the app's files are those of \
-            another phone, or the server's store is older than the wallet. On iOS another copy of the phone \
-            may have used the key; then another try succeeds.
+            another phone, or the server's store is of another lab, or older than the wallet. On iOS another \
+            copy of the phone may have used the key; then another try succeeds.
             """
         case .pinKeyUnknown:
             """
