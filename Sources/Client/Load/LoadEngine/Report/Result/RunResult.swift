@@ -121,7 +121,7 @@ extension RunResult {
     /// A note if both processes were mostly idle in a closed loop, in which case its rate is not the server's limit.
     private var waiting: String? {
         let (totals, seconds) = (self.totals, self.totals.duration.inSeconds)
-        guard !self.hasDueTimes, seconds > 0, totals.answered > 0,
+        guard !self.hasDueTimes, self.end != .lost, seconds > 0, totals.answered > 0,
             let server = totals.serverCores, server < Self.idleShare,
             let tool = totals.toolCores, tool < Self.idleShare
         else { return nil }
