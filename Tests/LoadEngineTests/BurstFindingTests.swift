@@ -29,7 +29,7 @@ struct BurstFindingTests {
     func sentences() {
         var few = BurstStatistics(size: 16, attempts: 4)
         for _ in 0..<2 { few.add(isRightIn: true, judged: 4) }
-        #expect(few.sentence.hasPrefix("TOO FEW BURSTS: the right guess was accepted in 2 of 2 bursts (100.0 %)"))
+        #expect(few.sentence.hasPrefix("TOO FEW BURSTS: the right guess was accepted in 2 of 2 bursts (100.0%)"))
         var small = BurstStatistics(size: 4, attempts: 4)
         small.add(isRightIn: true, judged: 4)
         #expect(small.sentence.hasPrefix("NO LIMIT TESTED: a round allows all 4 guesses of a burst"))

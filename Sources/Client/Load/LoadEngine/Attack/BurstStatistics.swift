@@ -191,7 +191,7 @@ extension BurstStatistics {
         values.isEmpty ? nil : values.sorted()[values.count / 2]
     }
 
-    private static func percent(_ share: Double) -> String { "\(self.plain(share * 100)) %" }
+    private static func percent(_ share: Double) -> String { "\(self.plain(share * 100))%" }
 
     private static func plain(_ number: Double) -> String {
         let places = number >= 0.1 || number == 0 ? 1 : 6
