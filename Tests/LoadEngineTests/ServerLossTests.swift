@@ -23,7 +23,7 @@ struct ServerLossTests {
         let plan = try LoadLab.plan("20s:=2") { plan in
             plan.mix = try Mix(parsing: "wrong=1")
             plan.checksPerWallet = 1
-            plan.think = try ThinkTime(parsing: "300ms..400ms")
+            plan.think = try ThinkTime(parsing: "1000ms..1200ms")
         }
         let (answered, signal) = AsyncStream.makeStream(of: Void.self)
         let companion: @Sendable (RunEvents) async -> Void = { events in
