@@ -49,13 +49,15 @@ build: packages-run ## everyone: build the programs for use (.build/release)
 	REMOTE_PIN_BUILD_ID="$(GIT_ID)" $(SWIFT_BUILD) -c release
 
 .PHONY: test
-test: packages-test lint proto-check ## format lint, proto drift, debug build with import check, all tests, all scenarios
+test: packages-test lint proto-check ## format lint, proto drift, debug build with import check, all tests, all scenarios, released files
 	@echo "== build =="
 	$(SWIFT_BUILD) --build-tests
 	@echo "== tests =="
 	$(SWIFT_TEST) --skip-build $(FAILURES_LAST)
 	@echo "== scenarios =="
 	$(RUN_SCENARIOS)
+	@echo "== files of released versions =="
+	Tests/Released/check.py "$$(swift build --show-bin-path)"
 
 # Plays every case against a real server over TLS, requires every step of the flows, and checks the table in docs/.
 RUN_SCENARIOS = "$$(swift build --show-bin-path)/wallet" run Tests/Scenarios --coverage docs/steps.txt --table-check docs/scenarios.md
