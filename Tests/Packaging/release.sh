@@ -63,6 +63,10 @@ git clone --quiet "$root" "$work/clone"
 git -C "$work/clone" -c user.name=test -c user.email=test@localhost tag --annotate --message=test v0.0.1
 make --directory "$work/clone" --no-print-directory --eval='print-id: ; @echo $(GIT_ID)' print-id >"$work/id.out"
 must grep -qx '[0-9a-f]*' "$work/id.out"
+sed -i 's/^## \[1/## [0/' "$work/clone/CHANGELOG.md"
+fails "$work/clone/deploy/release/build.sh" "$programs" "$work/none" "$work/key"
+must grep -q 'CHANGELOG.md has no section' "$work/fails.out"
+git -C "$work/clone" checkout --quiet CHANGELOG.md
 echo >"$work/clone/deploy/maintenance/unknown"
 fails "$work/clone/deploy/release/build.sh" "$programs" "$work/none" "$work/key"
 must grep -q '?? deploy/maintenance/unknown' "$work/fails.out"

@@ -17,6 +17,10 @@ key=${3:+$(realpath --canonicalize-existing --no-symlinks "$3")}
 said=$("$programs/remote-pin-server" --version)
 version=$(sed -E 's/^remote-pin-server ([0-9.]+) .*/\1/' <<<"$said")
 commit=$(sed -nE 's/.*\(git ([^,)]+).*/\1/p' <<<"$said")
+grep -Eq "^## \[$version\] - [0-9]{4}-[0-9]{2}-[0-9]{2}$" "$root/CHANGELOG.md" || {
+    echo "CHANGELOG.md has no section with a date for $version" >&2
+    exit 1
+}
 case $commit in
 "" | *-dirty)
     echo "$said: the programs are not those of one commit; commit, or stash your changes, and build again" >&2
