@@ -13,6 +13,9 @@ for deb in "$1"/*.deb; do
     dpkg-deb --raw-extract "$deb" "$work/$name"
     sed -i 's/^Version: .*/Version: 0.0.1/' "$work/$name/DEBIAN/control"
     configuration=$work/$name/etc/remote-pin/server.yaml
-    [ ! -e "$configuration" ] || sed -i '/^  #own-connections:/d; /^drain:/,/^$/d' "$configuration"
+    if [ -e "$configuration" ]; then
+        for line in '  #long-frames:' drain:; do grep -q "^$line" "$configuration"; done
+        sed -i '/^  #long-frames:/d; /^drain:/,/^$/d' "$configuration"
+    fi
     dpkg-deb --root-owner-group -Znone --build "$work/$name" "$out" >/dev/null
 done
