@@ -206,6 +206,26 @@ for metric in remote_pin_backup_timestamp remote_pin_audit_verified_timestamp pr
     must grep -q "^${metric}_seconds 1" <<<"$(inside curl -fsS http://127.0.0.1:9464/metrics)"
 done
 
+say "timers: each starts its unit, also after a time that the machine slept through"
+for name in backup status-list audit-verify; do
+    inside systemctl stop "remote-pin-$name.timer"
+    mkdir "$root/etc/systemd/system/remote-pin-$name.timer.d"
+    printf '[Timer]\nRandomizedDelaySec=0\n' >"$root/etc/systemd/system/remote-pin-$name.timer.d/test.conf"
+    touch -d '2 days ago' "$root/var/lib/systemd/timers/stamp-remote-pin-$name.timer"
+done
+inside systemctl daemon-reload
+for name in backup status-list audit-verify; do
+    job=$(property "remote-pin-$name.service" InvocationID)
+    must inside systemctl start "remote-pin-$name.timer"
+    has_run() {
+        [ "$(property "remote-pin-$name.service" InvocationID)" != "$job" ] &&
+            [ "$(property "remote-pin-$name.service" ActiveState)" = inactive ]
+    }
+    for _ in $(seq 300); do has_run && break; read -rt 0.2 <> <(:) || :; done
+    must has_run
+    must test "$(property "remote-pin-$name.service" Result)" = success
+done
+
 say "reload: a good certificate is used; a bad one is reported and the old one stays"
 must inside systemctl reload remote-pin-server
 must test "$(property remote-pin-server ActiveState)" = active
