@@ -149,8 +149,15 @@ must phone unlock >"$work/unlock.out" 2>&1
 say "wallets unlock while nothing reads the log"
 conmon=$("${podman[@]}" inspect "$name" --format '{{.State.ConmonPid}}')
 kill -STOP "$conmon"
+"$programs/pin-load" provision --lab "$lab" --wallets 150 --out "$work/wallets" >"$work/provision.out" 2>&1
+is_full() {
+    python3 -c 'import os, select, sys
+pipe = select.poll()
+pipe.register(os.open(sys.argv[1], os.O_WRONLY | os.O_NONBLOCK), select.POLLOUT)
+sys.exit(bool(pipe.poll(0)))' "$1"
+}
+must is_full "/proc/${id#* }/fd/2"
 for _ in 1 2 3; do must phone unlock >"$work/unlock.out" 2>&1; done
-"$programs/pin-load" provision --lab "$lab" --wallets 50 --out "$work/wallets" >"$work/provision.out" 2>&1
 must "$programs/pin-load" run --lab "$lab" --wallets "$work/wallets" --connections 8 --duration 5s \
     --mix right=80,wrong=20 >"$work/load.out" 2>&1
 kill -CONT "$conmon"
