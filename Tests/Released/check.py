@@ -4,9 +4,9 @@
     Tests/Released/check.py PROGRAMS             fails if one is not read, or if a version in CHANGELOG.md has none
     Tests/Released/check.py PROGRAMS --record    makes the files of the programs' version, before its release
 
-An archive has a lab with its store, vault key and audit log, a backup, two phones, and the wallets and a result of the
-load tool. A phone has entered a wrong PIN before the backup, and the other one was revoked after it. Once a version is
-released, its archive never changes.
+An archive has a lab with its store, vault key and audit log, a backup, two phones, the wallets and a result of the load
+tool, and the members of the JSON that commands printed, which must stay. A phone has entered a wrong PIN before the
+backup, and the other one was revoked after it. Once a version is released, its archive never changes.
 """
 import contextlib
 import json
@@ -21,7 +21,13 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 CHANGELOG = HERE.parents[1] / "CHANGELOG.md"
 PIN, WRONG_PIN = "135790", "000000"
-REVOKED, WRONG = 13, 10
+REVOKED, WRONG, NOT_LINKED = 13, 10, 80
+# Commands of an operator that change nothing.
+COMMANDS = [
+    "admin status", "admin sessions", "admin wallet list", "admin wallet show WALLET", "admin deny-list list",
+    "admin flags list", "admin update-policy show", "admin reload", "vault status", "admin audit verify",
+    "admin audit show", "admin receipts keys", "config show", "doctor",
+]
 # Comments, and the absolute paths of sockets.
 LEFT_OUT = re.compile(r"^  socket: .*\n|^ *#.*\n|^\n", re.MULTILINE)
 
@@ -36,7 +42,7 @@ class Place:
     def run(self, program, *arguments, status=0, text=""):
         command = [self.programs / program, *map(str, arguments)]
         done = subprocess.run(command, cwd=self.folder, input=text, capture_output=True, text=True, timeout=120)
-        if done.returncode != status:
+        if status is not None and done.returncode != status:
             problem = f"{' '.join(map(str, command))}: status {done.returncode}, not {status}"
             sys.exit(f"{problem}\n{done.stdout}{done.stderr}")
         return done.stdout
@@ -54,6 +60,13 @@ class Place:
 
     def verify_audit_log(self):
         self.run("remote-pin-server", "admin", "audit", "verify", "--lab", self.lab)
+
+    def printed(self, command):
+        """Returns the JSON that a command prints; the doctor's status is not 0 if it has a warning."""
+        wallet = self.admin("wallet", "list")["wallets"][0]["wallet"]
+        lab = [self.lab / "server"] if command in ("config show", "doctor") else ["--lab", self.lab]
+        words = [wallet if word == "WALLET" else word for word in command.split()]
+        return json.loads(self.run("remote-pin-server", *words, "--json", *lab, status=None))
 
     @contextlib.contextmanager
     def server(self):
@@ -90,16 +103,41 @@ def record(place):
         place.run("remote-pin-server", "backup", place.folder / "backup", "--lab", place.lab)
         revoked = next(one for one in place.admin("wallet", "list")["wallets"] if one["platform"] == "ios")
         place.admin("revoke", "wallet", revoked["wallet"])
+        place.admin("deny-list", "add", "denied-code", status=NOT_LINKED)
         place.run("pin-load", "provision", "--lab", place.lab, "--wallets", 2, "--out", place.folder / "wallets")
         place.load("result.json")
+    result = place.folder / "result.json"
+    result.write_text(result.read_text().replace(f"{place.programs}/", "").replace(f"{place.folder}/", ""))
+    with place.server():
+        printed = {command: sorted(set(members(place.printed(command)))) for command in COMMANDS}
+    (place.folder / "printed.json").write_text(json.dumps(printed, indent=1))
     described = place.lab / "lab.yaml"
     described.write_text(re.sub("^address: .*", "address: '127.0.0.1:0'", described.read_text(), flags=re.MULTILINE))
+
+
+def members(value, path=""):
+    """Yields the path and the type of each member; the elements of a list have one path."""
+    if isinstance(value, dict):
+        for name, part in value.items():
+            yield from members(part, f"{path}.{name}")
+    elif isinstance(value, list):
+        for part in value:
+            yield from members(part, f"{path}[]")
+    else:
+        yield path, "number" if type(value) in (int, float) else type(value).__name__
+
+
+def check_printed(place):
+    for command, printed in json.loads((place.folder / "printed.json").read_text()).items():
+        if lost := {tuple(member) for member in printed} - set(members(place.printed(command))):
+            sys.exit(f"{command} --json has lost {sorted(lost)}")
 
 
 def check_served(place):
     """The store is served, and everything continues that it and the other files know."""
     place.verify_audit_log()
     with place.server():
+        check_printed(place)
         wallets = place.admin("wallet", "list")["wallets"]
         failures = [place.admin("wallet", "show", one["wallet"])["pin"]["failures"] for one in wallets[:1]]
         if failures != [1]:
