@@ -373,8 +373,9 @@ let tests: [Target] = [
     .tests(
         "PublicSurfaceTests",
         """
-        ConfigText CProtobufC HostSystem MetricsEndpoint pin-load remote-pin-lab remote-pin-portal \
-        remote-pin-server RemotePINProto ServerSettings SimulatedPhone Telemetry TestSupport wallet Crypto
+        ConfigText CProtobufC HostSystem MetricsEndpoint pin-load PostgreSQLStore remote-pin-keys \
+        remote-pin-lab remote-pin-portal remote-pin-server RemotePINProto ServerSettings SimulatedPhone Telemetry \
+        TestSupport wallet Crypto
         """
     ),
 ]

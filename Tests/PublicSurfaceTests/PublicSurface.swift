@@ -1,12 +1,14 @@
 import ConfigText
 import Crypto
 import Foundation
+import HostSystem
 import MetricsEndpoint
 import ServerSettings
 import SimulatedPhone
 import Telemetry
 import TestSupport
 
+@testable import PostgreSQLStore
 @testable import pin_load
 @testable import remote_pin_server
 
@@ -21,13 +23,16 @@ enum PublicSurface {
     static func lines(schemasIn docs: String) async throws -> [String] {
         var lines = ["# Settings"] + self.settings
         lines.append("# Exit statuses")
+        lines.append("every program \(ThreadLimit.status) threads")
         lines += self.statuses
         lines.append("# Commands with their options and default values")
-        for program in ["remote-pin-server", "remote-pin-portal", "remote-pin-lab", "wallet", "pin-load"] {
+        for program in ["server", "portal", "keys", "lab"].map({ "remote-pin-\($0)" }) + ["wallet", "pin-load"] {
             lines += try await self.commands(of: program)
         }
         lines.append("# JSON schemas with their versions and fingerprints")
         lines += try self.schemas(in: docs)
+        lines.append("# Versions of the PostgreSQL schema with fingerprints, which never change")
+        lines += self.migrations
         lines.append("# Metrics")
         lines += self.metrics
         lines.append("# Messages of remotepin.v1")
@@ -83,6 +88,8 @@ enum PublicSurface {
             if argument["isRepeating"] == .boolean(true) { words.append("...") }
             if argument["isOptional"] == .boolean(false) { words.append("required") }
             if let value = argument["defaultValue"]?.string { words.append("= \(value)") }
+            let values = (argument["allValues"]?.array ?? []).compactMap(\.string)
+            if !values.isEmpty { words.append("(\(values.joined(separator: ", ")))") }
             lines.append("  " + words.joined(separator: " "))
         }
         // A command has a section of its own if its statuses differ from those of its program.
@@ -103,9 +110,18 @@ enum PublicSurface {
             }
     }
 
+    /// The statements of each version of the database's schema; `Tests/Released` has the store of the other engine.
+    private static var migrations: [String] {
+        PostgreSQLStore.Schema.current.migrations.enumerated().map { index, statements in
+            "\(index + 1): \(self.digest(of: statements))"
+        }
+    }
+
     /// A digest of everything that a schema demands: all of it except titles and descriptions.
-    static func fingerprint(of schema: JSONValue) -> String {
-        let digest = SHA256.hash(data: Data(self.canonical(schema).utf8))
+    static func fingerprint(of schema: JSONValue) -> String { self.digest(of: self.canonical(schema)) }
+
+    private static func digest(of text: String) -> String {
+        let digest = SHA256.hash(data: Data(text.utf8))
         return digest.prefix(8).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 

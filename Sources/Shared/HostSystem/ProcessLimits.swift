@@ -45,7 +45,7 @@ package enum OpenFiles {
 /// The number of threads that the system lets this process start.
 package enum ThreadLimit {
     /// EX_OSERR in sysexits.h.
-    private static let status: Int32 = 71
+    package static let status: Int32 = 71
     /// The threads of event loops, tasks, files and child processes that a server uses.
     private static var needed: Int { 2 * (Processors.allowed ?? 1) + 12 }
     private static let gate = DispatchSemaphore(value: 0)
