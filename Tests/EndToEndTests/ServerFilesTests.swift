@@ -26,7 +26,7 @@ struct ServerFilesTests {
         let run = try await ServerProcess.run("remote-pin-server", ["lab", "up", self.lab.lab.path])
         #expect(run.exitCode == 78)
         #expect(run.output.contains("has version 99"), "\(run.output)")
-        #expect(run.output.contains("make a new lab"), "\(run.output)")
+        #expect(run.output.contains("restore the backup made before the upgrade"), "\(run.output)")
         #expect(try DurableFile.read(path, atMost: 1 << 24) == bytes)
     }
 

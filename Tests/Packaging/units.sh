@@ -303,7 +303,7 @@ must upgrade older
 must test "$(version)" = 0.0.1
 fails inside systemctl start remote-pin-server 2>/dev/null
 must test "$(property remote-pin-server ExecMainStatus) $(property remote-pin-server NRestarts)" = "78 0"
-must inside journalctl --no-pager -u remote-pin-server --grep 'use the server that wrote it' >/dev/null
+must inside journalctl --no-pager -u remote-pin-server --grep 'wrote it, restore the backup' >/dev/null
 fails is_running server
 must upgrade debs
 format 'PRAGMA user_version = 1'

@@ -55,7 +55,7 @@ package enum StoreOpenError: Error, Hashable, Sendable, CustomStringConvertible 
         case .newerVersion(let found, let known):
             return
                 "the store has version \(found), but this server reads up to version \(known); use the server that "
-                + "wrote it, or make a new lab"
+                + "wrote it, restore the backup made before the upgrade, or make a new lab"
         case .missing(let path):
             return
                 "no store exists at \(path): is its volume mounted? If the store is lost, restore a backup with "
