@@ -9,7 +9,10 @@ import Testing
 struct CopyScriptTests {
     private let lab: LabUnderTest
 
-    init() async throws { self.lab = try await LabUnderTest() }
+    init() async throws {
+        self.lab = try await LabUnderTest()
+        try DurableFile.makeFolder(self.target)
+    }
 
     private var log: String { "\(self.lab.lab.serverFolder)/audit.log" }
     private var target: String { "\(self.lab.folder)/target" }
@@ -152,5 +155,16 @@ struct CopyScriptTests {
         let pipe = try await self.run()
         #expect(pipe.exitCode == 65 && pipe.output.contains("not a regular file"), "\(pipe.output)")
         #expect(try self.bytes(self.copy) == good)
+    }
+
+    @Test("a folder that is missing, because its volume is not mounted, is not made on this machine")
+    func unmounted() async throws {
+        let server = try await self.lab.start()
+        try await self.admin("backup", "\(self.lab.folder)/one.backup")
+        try FileManager.default.removeItem(atPath: self.target)
+        let run = try await self.run()
+        #expect(run.exitCode == 73 && run.output.contains("is its volume mounted?"), "\(run.output)")
+        #expect(!DurableFile.exists(self.target))
+        #expect(await server.terminate() == 0)
     }
 }

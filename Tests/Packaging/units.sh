@@ -178,6 +178,8 @@ sed 's#/var/log/remote-pin/audit.log#/srv/cut.log#' "$root/etc/remote-pin/server
 (umask 077; head -n 2 "$root/var/log/remote-pin/audit.log" >"$root/srv/cut.log")
 ends 65 inside /usr/share/remote-pin-server/maintenance/verify-audit-log /srv/cut.yaml >"$work/cut.out" 2>&1
 must grep -q 'the log was cut' "$work/cut.out"
+ends 73 inside /usr/share/remote-pin-server/maintenance/copy-backup /srv/copies >"$work/copy.out" 2>&1
+inside mkdir /srv/copies
 for _ in 1 2; do
     must inside /usr/share/remote-pin-server/maintenance/copy-backup /srv/copies >"$work/copy.out" 2>&1
     must inside sh -c 'cmp -n "$(wc -c </srv/copies/audit.log)" /srv/copies/audit.log /var/log/remote-pin/audit.log'
