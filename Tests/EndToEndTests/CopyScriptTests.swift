@@ -134,7 +134,7 @@ struct CopyScriptTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test("without a backup the log is copied and the status is 66; a pipe is not waited for")
+    @Test("without a backup the log is copied and the status is 66; a pipe is not waited for, and no link is followed")
     func otherFiles() async throws {
         let server = try await self.lab.start()
         for name in ["pipe.backup", "link.backup"] {
@@ -155,6 +155,11 @@ struct CopyScriptTests {
         let pipe = try await self.run()
         #expect(pipe.exitCode == 65 && pipe.output.contains("not a regular file"), "\(pipe.output)")
         #expect(try self.bytes(self.copy) == good)
+        // The user of the server can point the name at a file that only root can read.
+        try FileManager.default.removeItem(atPath: self.log)
+        try FileManager.default.createSymbolicLink(atPath: self.log, withDestinationPath: self.copy)
+        let link = try await self.run()
+        #expect(link.exitCode == 65 && link.output.contains("not a regular file"), "\(link.output)")
     }
 
     @Test("a folder that is missing, because its volume is not mounted, is not made on this machine")
