@@ -25,15 +25,19 @@ struct CopyScriptTests {
         try FileManager.default.attributesOfItem(atPath: self.copy)[.systemFileNumber] as? UInt64
     }
 
-    private func run() async throws -> ProgramRun {
+    /// Runs the script, which can write no file beyond the limit.
+    ///
+    /// - Parameter limit: Blocks of 512 bytes, or `unlimited`.
+    private func run(limit: String = "unlimited") async throws -> ProgramRun {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().path
         let programs = URL(fileURLWithPath: Programs.path("remote-pin-server")).deletingLastPathComponent().path
         return try await ServerProcess.run(
             "/usr/bin/env",
             [
-                "PATH=\(programs):/usr/bin:/bin", "\(root)/deploy/maintenance/copy-backup", self.target,
-                self.lab.lab.configurationFile, self.lab.folder, self.log,
+                "PATH=\(programs):/usr/bin:/bin", "sh", "-c", "ulimit -f \(limit); exec \"$@\"", "sh",
+                "\(root)/deploy/maintenance/copy-backup", self.target, self.lab.lab.configurationFile,
+                self.lab.folder, self.log,
             ]
         )
     }
@@ -170,6 +174,19 @@ struct CopyScriptTests {
         let run = try await self.run()
         #expect(run.exitCode == 73 && run.output.contains("is its volume mounted?"), "\(run.output)")
         #expect(!DurableFile.exists(self.target))
+        #expect(await server.terminate() == 0)
+    }
+
+    @Test("a backup that does not fit does not keep the log from being copied")
+    func full() async throws {
+        let server = try await self.lab.start()
+        try await self.admin("backup", "\(self.lab.folder)/one.backup")
+        let run = try await self.run(limit: "64")
+        #expect(run.exitCode == 74 && run.output.contains("one.backup could not be copied"), "\(run.output)")
+        #expect(try self.bytes(self.copy) == self.bytes(self.log))
+        #expect(try DurableFile.names(in: self.target) == ["audit.log"])
+        #expect(try await self.run().exitCode == 0)
+        #expect(try DurableFile.names(in: self.target).sorted() == ["audit.log", "one.backup"])
         #expect(await server.terminate() == 0)
     }
 }
