@@ -171,13 +171,15 @@ must test "$(inside sha256sum /var/lib/remote-pin-key/vault.key /var/lib/remote-
 
 say "purge: only the users remain; a folder may be a link, and a volume inside one is not emptied"
 inside sh -c 'mv /var/lib/remote-pin-key /srv/ && ln -s /srv/remote-pin-key /var/lib/'
-mkdir "$root/var/lib/remote-pin/volume"
-mount -t tmpfs none "$root/var/lib/remote-pin/volume"
-touch "$root/var/lib/remote-pin/volume/other"
+mkdir "$root/var/lib/remote-pin/volume" "$root/srv/other"
+touch "$root/srv/other/file"
+# Of the same file system, so that `find -xdev` would enter it.
+mount --bind "$root/srv/other" "$root/var/lib/remote-pin/volume"
 fails inside apt-get purge -y -qq remote-pin-server remote-pin-portal remote-pin-keys remote-pin-tools \
     >"$work/purge.out" 2>&1
-must grep -q 'remote-pin/volume.*busy' "$work/purge.out"
-must test -e "$root/var/lib/remote-pin/volume/other"
+must grep -q 'no data was removed.*remote-pin/volume' "$work/purge.out"
+must test -e "$root/srv/other/file" -a -s "$root/srv/remote-pin-key/vault.key" \
+    -a -s "$root/var/lib/remote-pin/data/wallets.db"
 umount "$root/var/lib/remote-pin/volume"
 must inside dpkg --purge remote-pin-server >"$work/purge.out" 2>&1
 must test -z "$(ls "$root/srv/remote-pin-key")"
