@@ -70,6 +70,14 @@ git -C "$work/clone" checkout --quiet CHANGELOG.md
 echo >"$work/clone/deploy/maintenance/unknown"
 fails "$work/clone/deploy/release/build.sh" "$programs" "$work/none" "$work/key"
 must grep -q '?? deploy/maintenance/unknown' "$work/fails.out"
+# What this user told git not to show.
+echo /deploy/maintenance/unknown >"$work/clone/.git/info/exclude"
+fails "$work/clone/deploy/release/build.sh" "$programs" "$work/none" "$work/key"
+must grep -q '?? deploy/maintenance/unknown' "$work/fails.out"
+rm "$work/clone/deploy/maintenance/unknown"
+git -C "$work/clone" update-index --assume-unchanged deploy/debian/token
+fails "$work/clone/deploy/release/build.sh" "$programs" "$work/none" "$work/key"
+must grep -q '^h deploy/debian/token' "$work/fails.out"
 
 say "the lists of parts and the manifests are valid"
 python3 -m venv "$work/venv"

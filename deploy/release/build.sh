@@ -32,8 +32,13 @@ for name in remote-pin-portal remote-pin-keys remote-pin-lab wallet pin-load; do
     other=$("$programs/$name" --version)
     [ "$other" = "${said/remote-pin-server/$name}" ] || { echo "$said, but $other: build again" >&2; exit 1; }
 done
-# Units, documents and manifests come from the tree, and a file that git does not know may be in a program.
-changed=$(git -C "$root" status --porcelain --untracked-files)
+# Units, documents and manifests come from the tree, and a file that git does not know may be in a program. What a user
+# told git to ignore, or to take as unchanged, counts too.
+changed=$(
+    git -C "$root" status --porcelain --untracked-files=no &&
+        git -C "$root" ls-files --others --exclude-per-directory=.gitignore | sed 's/^/?? /' &&
+        git -C "$root" ls-files -v | sed '/^H/d'
+)
 if [ "$(git -C "$root" describe --always --exclude='*' --abbrev=12)" != "$commit" ] || [ -n "$changed" ]; then
     echo "the programs are those of $commit and the files are not: check it out, or build again" >&2
     [ -z "$changed" ] || printf '%s\n' "$changed" >&2
