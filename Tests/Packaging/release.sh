@@ -20,7 +20,8 @@ for name in key other; do minisign -G -W -f -p "$work/$name.pub" -s "$work/$name
 (
     umask 077
     cd "$work"
-    TZ=Asia/Tokyo LANG=C "$root/deploy/release/build.sh" "$programs" further/two key >/dev/null
+    TZ=Asia/Tokyo LANG=C DEB_BUILD_OPTIONS='nodoc nostrip' DEB_BUILD_PROFILES=nodoc COMPRESSION=-Znone \
+        "$root/deploy/release/build.sh" "$programs" further/two key >/dev/null
 )
 must "$root/deploy/release/compare.py" "$work/one" "$work/further/two"
 fails "$root/deploy/release/compare.py" "$work/mistyped" "$work/mistyped"

@@ -113,7 +113,10 @@ remote-pin ($version) unstable; urgency=medium
 END
 
 cd "$tree"
-dpkg-buildpackage --build=binary --unsigned-changes --unsigned-buildinfo --no-check-builddeps >"$work/log" 2>&1 || {
+# Nothing of the user's environment and settings, such as DEB_BUILD_OPTIONS=nodoc.
+env -i PATH="$PATH" HOME="$work" TMPDIR="$work" LC_ALL="$LC_ALL" TZ="$TZ" SOURCE_DATE_EPOCH="$time" \
+    ${COMPRESSION:+COMPRESSION="$COMPRESSION"} \
+    dpkg-buildpackage --build=binary --unsigned-changes --unsigned-buildinfo --no-check-builddeps >"$work/log" 2>&1 || {
     cat "$work/log" >&2
     exit 1
 }
