@@ -53,6 +53,8 @@ printf '#!/bin/sh\necho "remote-pin-server 1.0.0 (git 0123456789ab-dirty, protoc
     >"$work/dirty/remote-pin-server"
 chmod +x "$work/dirty/remote-pin-server"
 fails "$root/deploy/release/build.sh" "$work/dirty" "$work/none" "$work/key"
+fails "$root/deploy/release/build.sh" "$work/dirty" "$work/none"
+must grep -q 'not signed' "$work/fails.out"
 mkdir "$work/mixed"
 ln -s "$programs"/* "$work/mixed/"
 rm "$work/mixed/wallet"

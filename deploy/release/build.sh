@@ -12,6 +12,8 @@ programs=$(cd "$1" && pwd)
 mkdir -p "$2"
 out=$(cd "$2" && pwd)
 key=${3:+$(realpath --canonicalize-existing --no-symlinks "$3")}
+# At the end, where it is seen: make takes KEY from its arguments, not from the environment.
+[ -n "$key" ] || trap 'echo "not signed, since no key was named: make release KEY=FILE" >&2' EXIT
 [ -z "$(ls -A "$out")" ] || { echo "$out is not empty: name another folder, or remove what it has" >&2; exit 1; }
 
 said=$("$programs/remote-pin-server" --version)
