@@ -186,6 +186,19 @@ for _ in 1 2; do
     must inside sh -c 'ls /srv/copies/20*.backup' >/dev/null
 done
 must test "$(of /srv/copies/audit.log)" = "root:root 600"
+# As docs/operating.md has it, after a backup that fails, too.
+mkdir -p "$root/etc/systemd/system/remote-pin-backup.service.d"
+copying=$root/etc/systemd/system/remote-pin-backup.service.d/copy.conf
+printf '[Service]\nExecStart=\nExecStart=/bin/false\nExecStopPost=+%s /srv/copies\nTimeoutStopSec=1h\n' \
+    /usr/share/remote-pin-server/maintenance/copy-backup >"$copying"
+inside systemctl daemon-reload
+old=$(inside stat -c %s /srv/copies/audit.log)
+as_server remote-pin-server admin status --config /etc/remote-pin/server.yaml >/dev/null
+fails inside systemctl start remote-pin-backup.service 2>/dev/null
+must test "$(inside stat -c %s /srv/copies/audit.log)" -gt "$old"
+rm "$copying"
+inside systemctl daemon-reload
+inside systemctl reset-failed remote-pin-backup.service
 # The container has no network: the fetch fails, and the old list stays.
 printf '{"entries":{}}' >"$root/var/lib/remote-pin/status.json"
 fails inside systemctl start remote-pin-status-list.service 2>/dev/null
