@@ -134,8 +134,9 @@ final class SimulatedServer: ServerMachine, @unchecked Sendable {
         guard !self.beforeFlip.isEmpty else { return self.run.observer.report("the server does not start: \(error)") }
         self.kill(power: false, "the operator puts the damaged file back")
         for (name, bytes) in self.beforeFlip { try? Data(bytes).write(to: URL(filePath: "\(self.folder)/\(name)")) }
+        // A store that was served since its bits flipped stays damaged.
+        if self.beforeFlip[FileName.store.rawValue] != nil { self.run.observer.isDamaged = false }
         self.beforeFlip = [:]
-        self.run.observer.isDamaged = false
     }
 
     // MARK: Disk
