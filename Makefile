@@ -17,6 +17,8 @@ CLUSTER_PACKAGES := $(RUN_PACKAGES) postgresql patroni etcd-server haproxy faket
 INTEROP_PACKAGES := $(RUN_PACKAGES) protobuf-compiler python3-venv
 
 SWIFT_BUILD := swift build --explicit-target-dependency-import-check error
+# The folder of the programs of a debug build.
+DEBUG = "$$(swift build --show-bin-path)"
 # Limited parallelism: tests with real processes and short time limits fail if all run at once on two cores.
 # A run that does not end is ended, so that its output names the tests that did not.
 SWIFT_TEST := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=6 timeout --foreground 50m swift test --disable-xctest
@@ -42,7 +44,7 @@ demo: packages-run ## everyone: build, start a fresh lab and demonstrate wallets
 	$(SWIFT_BUILD) --product remote-pin-server
 	$(SWIFT_BUILD) --product remote-pin-lab
 	$(SWIFT_BUILD) --product wallet
-	Tests/Demo/demo.sh "$$(swift build --show-bin-path)"
+	Tests/Demo/demo.sh $(DEBUG)
 
 .PHONY: build
 build: packages-run ## everyone: build the programs for use (.build/release)
@@ -57,10 +59,10 @@ test: packages-test lint proto-check ## format lint, proto drift, debug build wi
 	@echo "== scenarios =="
 	$(RUN_SCENARIOS)
 	@echo "== files of released versions =="
-	Tests/Released/check.py "$$(swift build --show-bin-path)"
+	Tests/Released/check.py $(DEBUG)
 
 # Plays every case against a real server over TLS, requires every step of the flows, and checks the table in docs/.
-RUN_SCENARIOS = "$$(swift build --show-bin-path)/wallet" run Tests/Scenarios --coverage docs/steps.txt --table-check docs/scenarios.md
+RUN_SCENARIOS = $(DEBUG)/wallet run Tests/Scenarios --coverage docs/steps.txt --table-check docs/scenarios.md
 
 .PHONY: scenarios
 scenarios: packages-run ## end-to-end testers: play Tests/Scenarios against real servers; fail if a step of the flows is not reached
@@ -137,7 +139,6 @@ explore: packages-run ## run server and store through all interleavings within b
 	REMOTE_PIN_BENCHMARKS=1 $(SWIFT_BUILD) --product explore
 	$(if $(EXPLORE),$(DEBUG)/explore $(EXPLORE),$(call explore_all,$(DEBUG)))
 
-DEBUG = "$$(swift build --show-bin-path)"
 explore_all = $(1)/explore --plans | xargs -n 1 -P "$$(nproc)" $(1)/explore
 simulate = $(1)/simulate JOBS=$$(nproc)
 
@@ -173,7 +174,7 @@ faults: packages-run ## damage a lab server in every way that operators meet; fa
 	$(SWIFT_BUILD) --product remote-pin-keys
 	$(SWIFT_BUILD) --product remote-pin-lab
 	$(SWIFT_BUILD) --product pin-load
-	Tests/Faults/run.py "$$(swift build --show-bin-path)" $(FAULTS)
+	Tests/Faults/run.py $(DEBUG) $(FAULTS)
 
 # Arguments of Tests/Cluster/run.py, such as --synchronous on. If this user may make networks, they can be cut.
 NETWORKS := ip link add hub type bridge && ip link add left type veth peer name right
@@ -181,17 +182,17 @@ CLUSTER = $(shell unshare --net sh -c '$(NETWORKS)' 2>/dev/null && echo --namesp
 
 .PHONY: cluster
 cluster: packages-cluster cluster-programs ## operators: three servers on a PostgreSQL cluster with failovers on this machine, until Control-C; CLUSTER="--help"
-	Tests/Cluster/run.py up $(CLUSTER) --programs "$$(swift build --show-bin-path)"
+	Tests/Cluster/run.py up $(CLUSTER) --programs $(DEBUG)
 
 .PHONY: cluster-test
 cluster-test: packages-cluster cluster-programs ## PIN checks through servers on a PostgreSQL cluster with failovers; fail if a promise is broken; 3 minutes
-	Tests/Cluster/run.py test $(CLUSTER) --programs "$$(swift build --show-bin-path)"
+	Tests/Cluster/run.py test $(CLUSTER) --programs $(DEBUG)
 
 DURATION := 10m
 
 .PHONY: cluster-prove
 cluster-prove: packages-cluster cluster-programs ## the same for ten minutes and with every fault; DURATION=10m
-	Tests/Cluster/run.py test $(CLUSTER) --duration $(DURATION) --faults all --programs "$$(swift build --show-bin-path)"
+	Tests/Cluster/run.py test $(CLUSTER) --duration $(DURATION) --faults all --programs $(DEBUG)
 
 .PHONY: cluster-programs
 cluster-programs:
@@ -253,14 +254,14 @@ night: packages-run packages-cluster ## fuzz, soak, cluster and simulator for HO
 interop: packages-interop ## test the server with a Python wallet written from docs/protocol.md
 	$(SWIFT_BUILD) --product remote-pin-server
 	$(SWIFT_BUILD) --product remote-pin-lab
-	Tests/interop/run.sh "$$(swift build --show-bin-path)"
+	Tests/interop/run.sh $(DEBUG)
 
 .PHONY: pytest-plugin
 pytest-plugin: packages-interop ## end-to-end testers: install the pytest plugin with pip from its folder and run tests that use it
 	$(SWIFT_BUILD) --product remote-pin-server
 	$(SWIFT_BUILD) --product remote-pin-lab
 	$(SWIFT_BUILD) --product wallet
-	Tests/Pytest/run.sh "$$(swift build --show-bin-path)"
+	Tests/Pytest/run.sh $(DEBUG)
 
 PICTURES :=
 
@@ -270,19 +271,19 @@ portal-browser: packages-browser ## test the deletion portal in headless Chromiu
 	$(SWIFT_BUILD) --product remote-pin-lab
 	$(SWIFT_BUILD) --product remote-pin-portal
 	$(SWIFT_BUILD) --product wallet
-	Tests/Browser/portal.sh "$$(swift build --show-bin-path)" $(PICTURES)
+	Tests/Browser/portal.sh $(DEBUG) $(PICTURES)
 
 .PHONY: report-browser
 report-browser: packages-browser ## test a load run's HTML report in headless Chromium; PICTURES=FOLDER keeps screenshots
 	$(SWIFT_BUILD) --product pin-load
-	Tests/Browser/report.sh "$$(swift build --show-bin-path)" $(PICTURES)
+	Tests/Browser/report.sh $(DEBUG) $(PICTURES)
 
 .PHONY: scenarios-browser
 scenarios-browser: packages-browser ## test the HTML report of scenarios in headless Chromium; PICTURES=FOLDER keeps screenshots
 	$(SWIFT_BUILD) --product remote-pin-server
 	$(SWIFT_BUILD) --product remote-pin-lab
 	$(SWIFT_BUILD) --product wallet
-	Tests/Browser/scenarios.sh "$$(swift build --show-bin-path)" $(PICTURES)
+	Tests/Browser/scenarios.sh $(DEBUG) $(PICTURES)
 
 # The commit that --version shows, also if it has a tag.
 GIT_ID = $(shell git describe --always --exclude='*' --dirty --abbrev=12 2>/dev/null)
