@@ -61,9 +61,11 @@ class Place:
     def verify_audit_log(self):
         self.run("remote-pin-server", "admin", "audit", "verify", "--lab", self.lab)
 
-    def printed(self, command):
+    def first_wallet(self):
+        return self.admin("wallet", "list")["wallets"][0]["wallet"]
+
+    def printed(self, command, wallet):
         """Returns the JSON that a command prints; the doctor's status is not 0 if it has a warning."""
-        wallet = self.admin("wallet", "list")["wallets"][0]["wallet"]
         lab = [self.lab / "server"] if command in ("config show", "doctor") else ["--lab", self.lab]
         words = [wallet if word == "WALLET" else word for word in command.split()]
         return json.loads(self.run("remote-pin-server", *words, "--json", *lab, status=None))
@@ -109,7 +111,8 @@ def record(place):
     result = place.folder / "result.json"
     result.write_text(result.read_text().replace(f"{place.programs}/", "").replace(f"{place.folder}/", ""))
     with place.server():
-        printed = {command: sorted(set(members(place.printed(command)))) for command in COMMANDS}
+        wallet = place.first_wallet()
+        printed = {command: sorted(set(members(place.printed(command, wallet)))) for command in COMMANDS}
     (place.folder / "printed.json").write_text(json.dumps(printed, indent=1))
     described = place.lab / "lab.yaml"
     described.write_text(re.sub("^address: .*", "address: '127.0.0.1:0'", described.read_text(), flags=re.MULTILINE))
@@ -127,9 +130,9 @@ def members(value, path=""):
         yield path, "number" if type(value) in (int, float) else type(value).__name__
 
 
-def check_printed(place):
+def check_printed(place, wallet):
     for command, printed in json.loads((place.folder / "printed.json").read_text()).items():
-        if lost := {tuple(member) for member in printed} - set(members(place.printed(command))):
+        if lost := {tuple(member) for member in printed} - set(members(place.printed(command, wallet))):
             sys.exit(f"{command} --json has lost {sorted(lost)}")
 
 
@@ -137,10 +140,10 @@ def check_served(place):
     """The store is served, and everything continues that it and the other files know."""
     place.verify_audit_log()
     with place.server():
-        check_printed(place)
-        wallets = place.admin("wallet", "list")["wallets"]
-        failures = [place.admin("wallet", "show", one["wallet"])["pin"]["failures"] for one in wallets[:1]]
-        if failures != [1]:
+        wallet = place.first_wallet()
+        check_printed(place, wallet)
+        failures = place.admin("wallet", "show", wallet)["pin"]["failures"]
+        if failures != 1:
             sys.exit(f"the first wallet has {failures} wrong PINs, not 1")
         place.phone("unlock", "android")
         place.phone("unlock", "ios", status=REVOKED)
