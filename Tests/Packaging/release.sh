@@ -73,7 +73,7 @@ git -C "$work/clone" checkout --quiet CHANGELOG.md
 echo >"$work/clone/deploy/maintenance/unknown"
 fails "$work/clone/deploy/release/build.sh" "$programs" "$work/none" "$work/key"
 must grep -q '?? deploy/maintenance/unknown' "$work/fails.out"
-# What this user told git not to show.
+# Files that git does not show to this user.
 echo /deploy/maintenance/unknown >"$work/clone/.git/info/exclude"
 fails "$work/clone/deploy/release/build.sh" "$programs" "$work/none" "$work/key"
 must grep -q '?? deploy/maintenance/unknown' "$work/fails.out"
